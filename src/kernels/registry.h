@@ -1,0 +1,30 @@
+// The kernel families. Each file of this folder defines one and lists it here;
+// the registry joins them, so no kernel registers itself at start-up.
+#pragma once
+
+#include <span>
+
+#include "kernels/kernel.h"
+
+namespace tenon {
+
+// Elementwise arithmetic, comparison, logic, unary functions, where, casts.
+std::span<const KernelEntry> PointwiseKernels();
+// sum, mean, var, any, all, max, min, cumsum, sort, topk, ...
+std::span<const KernelEntry> ReductionKernels();
+// view, permute, expand, slice, select, split, cat, stack, pad, clone, ...
+std::span<const KernelEntry> ShapeKernels();
+// full, zeros, arange, scalar_tensor, empty, rand, ...
+std::span<const KernelEntry> FactoryKernels();
+// index, index_put, gather, scatter, embedding, masked_fill, ...
+std::span<const KernelEntry> IndexingKernels();
+// mm, bmm, addmm, linear, matmul, attention, ...
+std::span<const KernelEntry> MatmulKernels();
+// convolution, pooling, normalisation, softmax, dropout, upsampling, ...
+std::span<const KernelEntry> NeuralKernels();
+// In-place forms (add_, copy_, relu_, ...), functional copies of them.
+std::span<const KernelEntry> InplaceKernels();
+// sym_size, item, asserts, and the Python functions on scalars.
+std::span<const KernelEntry> ScalarKernels();
+
+}  // namespace tenon

@@ -1,0 +1,45 @@
+// Interned text: each distinct string is kept once and named by a StringId.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "support/id.h"
+
+namespace tenon {
+
+using StringId = Id<struct StringTag>;
+
+// Strings live as long as the pool, at stable addresses. Not thread-safe.
+class StringPool {
+ public:
+  StringPool();
+  StringPool(const StringPool&) = delete;
+  StringPool& operator=(const StringPool&) = delete;
+
+  StringId Intern(std::string_view text);
+  // Invalid when `text` was never interned.
+  StringId Find(std::string_view text) const;
+  // An invalid id reads as the empty string.
+  std::string_view view(StringId id) const {
+    return id.valid() ? strings_[id.index] : std::string_view();
+  }
+  size_t size() const { return strings_.size(); }
+
+ private:
+  size_t Probe(std::string_view text, uint64_t hash) const;
+  void Grow();
+  std::string_view Copy(std::string_view text);
+
+  std::vector<std::string_view> strings_;
+  std::vector<uint32_t> hashes_;
+  // Open addressing; kNone = free. The size is a power of two.
+  std::vector<uint32_t> slots_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t block_left_ = 0;
+  char* block_next_ = nullptr;
+};
+
+}  // namespace tenon
