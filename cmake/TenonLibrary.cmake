@@ -24,3 +24,10 @@ function(tenon_library name)
   target_link_libraries(tenon_${name} PUBLIC ${ARG_LINKS}
     PRIVATE ${ARG_PRIVATE_LINKS} tenon_warnings)
 endfunction()
+
+# GCC 12 reports overlapping copies inside std::string's operator+ that don't
+# exist (GCC bug 105651), and optional values as uninitialised (bug 80635).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tenon_warnings INTERFACE
+    -Wno-restrict -Wno-maybe-uninitialized)
+endif()
