@@ -20,8 +20,8 @@ class Storage {
   // can't be allocated.
   static std::shared_ptr<Storage> Allocate(size_t size_bytes, bool zero);
   // Borrowed and writable.
-  static std::shared_ptr<Storage> Borrow(void* data, size_t size_bytes,
-                                         std::shared_ptr<const void> keep_alive);
+  static std::shared_ptr<Storage> Borrow(
+      void* data, size_t size_bytes, std::shared_ptr<const void> keep_alive);
   // Borrowed and read only: a mutable pointer is handed out only after
   // MakeWritable copied it.
   static std::shared_ptr<Storage> BorrowConst(
@@ -51,7 +51,8 @@ class Storage {
 
 using Sizes = std::vector<int64_t>;
 
-// Product of sizes; sizes are never negative.
+// Product of sizes, the largest int64 when it overflows; sizes are never
+// negative.
 int64_t NumElements(const Sizes& sizes);
 // Row-major strides; PyTorch's convention for sizes of 0 (max(size, 1)).
 Sizes ContiguousStrides(const Sizes& sizes);
@@ -65,6 +66,7 @@ class Tensor {
          Sizes strides, int64_t offset);
 
   // Contiguous; uninitialised or zeroed.
+  // Undefined when the sizes are negative, overflow or exceed the memory.
   static Tensor Empty(DType dtype, Sizes sizes);
   static Tensor Zeros(DType dtype, Sizes sizes);
   static Tensor EmptyStrided(DType dtype, Sizes sizes, Sizes strides);
@@ -98,6 +100,8 @@ class Tensor {
   }
 
   bool is_contiguous() const;
+  // Every element of a gapless range exactly once, in any order of dimensions.
+  bool is_dense() const;
   bool SharesStorage(const Tensor& other) const {
     return storage_ != nullptr && storage_ == other.storage_;
   }

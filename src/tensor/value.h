@@ -27,19 +27,19 @@ class RuntimeValue {
     friend bool operator==(None, None) { return true; }
   };
 
-  RuntimeValue() = default;  // None
-  RuntimeValue(Tensor t) : value_(std::move(t)) {}             // NOLINT
-  RuntimeValue(int64_t i) : value_(i) {}                       // NOLINT
-  RuntimeValue(double f) : value_(f) {}                        // NOLINT
-  RuntimeValue(bool b) : value_(b) {}                          // NOLINT
-  RuntimeValue(std::complex<double> c) : value_(c) {}          // NOLINT
-  RuntimeValue(std::string s) : value_(std::move(s)) {}        // NOLINT
-  RuntimeValue(DType d) : value_(d) {}                         // NOLINT
-  RuntimeValue(Layout l) : value_(l) {}                        // NOLINT
-  RuntimeValue(MemoryFormat m) : value_(m) {}                  // NOLINT
-  RuntimeValue(DeviceValue d) : value_(std::move(d)) {}        // NOLINT
-  RuntimeValue(List l) : value_(std::move(l)) {}               // NOLINT
-  RuntimeValue(const char*) = delete;  // would become a bool
+  RuntimeValue() = default;                              // None
+  RuntimeValue(Tensor t) : value_(std::move(t)) {}       // NOLINT
+  RuntimeValue(int64_t i) : value_(i) {}                 // NOLINT
+  RuntimeValue(double f) : value_(f) {}                  // NOLINT
+  RuntimeValue(bool b) : value_(b) {}                    // NOLINT
+  RuntimeValue(std::complex<double> c) : value_(c) {}    // NOLINT
+  RuntimeValue(std::string s) : value_(std::move(s)) {}  // NOLINT
+  RuntimeValue(DType d) : value_(d) {}                   // NOLINT
+  RuntimeValue(Layout l) : value_(l) {}                  // NOLINT
+  RuntimeValue(MemoryFormat m) : value_(m) {}            // NOLINT
+  RuntimeValue(DeviceValue d) : value_(std::move(d)) {}  // NOLINT
+  RuntimeValue(List l) : value_(std::move(l)) {}         // NOLINT
+  RuntimeValue(const char*) = delete;                    // would become a bool
 
   bool is_none() const { return std::holds_alternative<None>(value_); }
   bool is_tensor() const { return std::holds_alternative<Tensor>(value_); }
@@ -51,6 +51,11 @@ class RuntimeValue {
   }
   bool is_string() const { return std::holds_alternative<std::string>(value_); }
   bool is_dtype() const { return std::holds_alternative<DType>(value_); }
+  bool is_layout() const { return std::holds_alternative<Layout>(value_); }
+  bool is_memory_format() const {
+    return std::holds_alternative<MemoryFormat>(value_);
+  }
+  bool is_device() const { return std::holds_alternative<DeviceValue>(value_); }
   bool is_list() const { return std::holds_alternative<List>(value_); }
   // int, float, bool or complex: PyTorch's Scalar.
   bool is_scalar() const {
