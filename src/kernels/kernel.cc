@@ -11,7 +11,9 @@ namespace {
 std::vector<KernelEntry> JoinFamilies() {
   std::vector<KernelEntry> all;
   for (const auto family :
-       {PointwiseKernels(), ReductionKernels(), ShapeKernels(),
+       {PointwiseKernels(), ReductionKernels(), ShapeViewKernels(),
+        ShapeDimsKernels(), ShapeSliceKernels(), ShapeCopyKernels(),
+        ShapeJoinKernels(), ShapeRearrangeKernels(), ShapePadKernels(),
         FactoryKernels(), IndexingKernels(), MatmulKernels(), NeuralKernels(),
         InplaceKernels(), ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());

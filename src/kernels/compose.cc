@@ -1,0 +1,52 @@
+#include "kernels/compose.h"
+
+namespace tenon {
+
+bool CallKernel(KernelCall& call, std::string_view name,
+                std::vector<RuntimeValue> args,
+                std::vector<RuntimeValue>* results) {
+  const OpSchema* schema = FindSchema(name);
+  const Kernel kernel = FindKernel(name);
+  if (schema == nullptr || kernel == nullptr) {
+    return call.Fail("no reference kernel for " + std::string(name));
+  }
+  std::vector<bool> present(args.size(), true);
+  present.resize(schema->args.size(), false);
+  args.resize(schema->args.size());
+  std::string error;
+  if (!CompleteArgs(*schema, &args, present, &error)) return call.Fail(error);
+  KernelCall inner(*schema, std::move(args));
+  inner.generator = call.generator;
+  if (!kernel(inner)) return call.Fail(inner.error());
+  *results = std::move(inner.results());
+  return true;
+}
+
+bool CallKernel(KernelCall& call, std::string_view name,
+                std::vector<RuntimeValue> args, Tensor* result) {
+  std::vector<RuntimeValue> results;
+  if (!CallKernel(call, name, std::move(args), &results)) return false;
+  if (results.size() != 1 || !results[0].is_tensor()) {
+    return call.Fail(std::string(name) + " gave no single tensor");
+  }
+  *result = std::move(results[0].tensor());
+  return true;
+}
+
+bool ForwardTo(KernelCall& call, std::string_view name,
+               std::vector<RuntimeValue> args) {
+  std::vector<RuntimeValue> results;
+  if (!CallKernel(call, name, std::move(args), &results)) return false;
+  for (RuntimeValue& value : results) call.Return(std::move(value));
+  return true;
+}
+
+RuntimeValue IntList(const std::vector<int64_t>& values) {
+  return RuntimeValue::List(values.begin(), values.end());
+}
+
+RuntimeValue TensorList(const std::vector<Tensor>& tensors) {
+  return RuntimeValue::List(tensors.begin(), tensors.end());
+}
+
+}  // namespace tenon
