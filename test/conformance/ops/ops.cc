@@ -1,0 +1,255 @@
+#include "conformance/ops/ops.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "conformance/ops/compare.h"
+#include "conformance/ops/records.h"
+#include "kernels/kernel.h"
+
+namespace tenon {
+namespace {
+
+using simdjson::dom::element;
+
+struct Counts {
+  int passed = 0;
+  int failed = 0;
+  int skipped = 0;
+};
+
+std::vector<std::string> OperatorNames(const std::string& folder,
+                                       const std::string& filter,
+                                       std::error_code* error) {
+  std::vector<std::string> names;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(folder, *error)) {
+    if (entry.path().extension() != ".json") continue;
+    std::string name = entry.path().stem().string();
+    if (filter.empty() || fnmatch(filter.c_str(), name.c_str(), 0) == 0) {
+      names.push_back(std::move(name));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+double NumberOr(element value, std::string_view key, double otherwise) {
+  double number = 0;
+  return value[key].get(number) == simdjson::SUCCESS ? number : otherwise;
+}
+
+bool Flag(element value, std::string_view key) {
+  bool flag = false;
+  return value[key].get(flag) == simdjson::SUCCESS && flag;
+}
+
+std::string_view TextOf(element value, std::string_view key) {
+  std::string_view text;
+  return value[key].get(text) == simdjson::SUCCESS ? text : std::string_view();
+}
+
+// One recorded call, ready to run.
+struct Call {
+  // By position ("0") or keyword, as the record names them.
+  std::vector<std::pair<std::string, RuntimeValue>> arguments;
+  std::vector<RuntimeValue> args;  // in schema order
+  std::vector<bool> present;
+};
+
+// "" or why the record can't be read.
+std::string DecodeCall(element record, const OpSchema& schema,
+                       const Safetensors& storages, Call* call) {
+  call->args.resize(schema.args.size());
+  call->present.resize(schema.args.size());
+  const auto add = [&](const std::string& name, size_t position, element v) {
+    auto value = DecodeValue(v, storages);
+    if (!value || position >= schema.args.size()) return false;
+    call->args[position] = *value;
+    call->present[position] = true;
+    call->arguments.emplace_back(name, std::move(*value));
+    return true;
+  };
+  simdjson::dom::array args;
+  simdjson::dom::object kwargs;
+  if (record["args"].get(args) != simdjson::SUCCESS ||
+      record["kwargs"].get(kwargs) != simdjson::SUCCESS) {
+    return "the record has no args or kwargs";
+  }
+  size_t position = 0;
+  for (const element value : args) {
+    if (!add(std::to_string(position), position, value)) {
+      return "argument " + std::to_string(position) + " can't be read";
+    }
+    ++position;
+  }
+  for (const auto field : kwargs) {
+    const std::string name(field.key);
+    const int at = schema.FindArg(field.key);
+    if (at < 0 || !add(name, static_cast<size_t>(at), field.value)) {
+      return "argument " + name + " can't be read";
+    }
+  }
+  return {};
+}
+
+bool HasTie(element record, size_t output) {
+  simdjson::dom::array ties;
+  if (record["ties"].get(ties) != simdjson::SUCCESS) return false;
+  for (const element tie : ties) {
+    uint64_t position = 0;
+    if (tie.get(position) == simdjson::SUCCESS && position == output) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string CompareResults(element record, const OpSchema& schema,
+                           const std::vector<RuntimeValue>& results,
+                           const Comparison& how) {
+  element out;
+  if (record["out"].get(out) != simdjson::SUCCESS) return "no recorded result";
+  if (results.size() != schema.returns.size()) {
+    return std::to_string(results.size()) + " results, want " +
+           std::to_string(schema.returns.size());
+  }
+  if (results.empty()) return {};
+  if (results.size() == 1) {
+    return Compare(results[0], out, how, HasTie(record, 0));
+  }
+  simdjson::dom::array items;
+  if (out["list"].get(items) != simdjson::SUCCESS ||
+      items.size() != results.size()) {
+    return "the recorded results aren't as many as the schema's";
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::string why =
+        Compare(results[i], items.at(i).value_unsafe(), how, HasTie(record, i));
+    if (!why.empty()) return "result " + std::to_string(i) + ": " + why;
+  }
+  return {};
+}
+
+std::string CompareMutated(element record, const OpSchema& schema,
+                           const KernelCall& call, Comparison how) {
+  simdjson::dom::object mutates;
+  if (record["mutates"].get(mutates) != simdjson::SUCCESS) return {};
+  // Written arguments share storage with themselves; only values count.
+  const std::vector<std::pair<std::string, RuntimeValue>> none;
+  how.arguments = &none;
+  for (const auto field : mutates) {
+    const std::string name(field.key);
+    const int position = std::isdigit(static_cast<unsigned char>(name[0]))
+                             ? std::atoi(name.c_str())
+                             : schema.FindArg(name);
+    if (position < 0 || static_cast<size_t>(position) >= call.num_args()) {
+      return "no argument " + name + " that the call could write";
+    }
+    // The call's own copy: some operators change the view, not the bytes.
+    std::string why = Compare(call.arg(static_cast<size_t>(position)),
+                              field.value, how, false);
+    if (!why.empty()) return "argument " + name + " after the call: " + why;
+  }
+  return {};
+}
+
+// "" when the kernel did what the record says.
+std::string Replay(element record, const OpSchema& schema, Kernel kernel,
+                   const Safetensors& storages) {
+  Call call;
+  std::string error = DecodeCall(record, schema, storages, &call);
+  const bool want_error = record["error"].error() == simdjson::SUCCESS;
+  if (!error.empty()) return want_error ? "" : error;
+  if (!CompleteArgs(schema, &call.args, call.present, &error)) {
+    return want_error ? "" : error;
+  }
+  KernelCall kernel_call(schema, call.args);
+  const bool ok = kernel(kernel_call);
+  if (want_error) {
+    if (!ok || Flag(record, "optional")) return {};
+    return "no error, want '" + std::string(TextOf(record, "error")) + "'";
+  }
+  if (!ok) return "failed: " + kernel_call.error();
+  Comparison how;
+  how.storages = &storages;
+  how.tolerance = {NumberOr(record, "rtol", 0), NumberOr(record, "atol", 0)};
+  how.arguments = &call.arguments;
+  error = CompareResults(record, schema, kernel_call.results(), how);
+  return error.empty() ? CompareMutated(record, schema, kernel_call, how)
+                       : error;
+}
+
+// False when the operator's files can't be read.
+bool ReplayOperator(const std::string& folder, const std::string& name,
+                    bool verbose, Counts* counts) {
+  const std::string base = folder + "/" + name;
+  simdjson::dom::parser parser;
+  simdjson::dom::array records;
+  Diagnostics diags;
+  const auto storages = OpenSafetensors(base + ".safetensors", diags);
+  if (!storages ||
+      parser.load(base + ".json").get(records) != simdjson::SUCCESS) {
+    std::printf("%s: can't be read: %s\n", name.c_str(),
+                diags.FirstError().c_str());
+    return false;
+  }
+  const Kernel kernel = FindKernel(name);
+  const OpSchema* schema = FindSchema(name);
+  int number = 0;
+  for (const element record : records) {
+    std::string why;
+    if (kernel == nullptr || schema == nullptr) {
+      ++counts->skipped;
+      why = "skipped";
+    } else {
+      why = Replay(record, *schema, kernel, *storages);
+      ++(why.empty() ? counts->passed : counts->failed);
+      if (why.empty() && verbose) why = "ok";
+    }
+    if (!why.empty() && (verbose || why != "skipped")) {
+      std::printf("%s case %d (%s): %s\n", name.c_str(), number,
+                  std::string(TextOf(record, "source")).c_str(), why.c_str());
+    }
+    ++number;
+  }
+  return true;
+}
+
+}  // namespace
+
+int RunOps(const std::string& path, const std::string& filter, bool verbose,
+           bool list) {
+  // The folder itself, or the one above that also holds the README.
+  std::string folder = path;
+  if (std::filesystem::is_directory(folder + "/vectors")) folder += "/vectors";
+  std::error_code error;
+  const std::vector<std::string> names = OperatorNames(folder, filter, &error);
+  if (error) {
+    std::printf("%s: %s\n", folder.c_str(), error.message().c_str());
+    return 2;
+  }
+  Counts counts;
+  bool readable = true;
+  for (const std::string& name : names) {
+    if (list) {
+      std::printf("%s\n", name.c_str());
+    } else {
+      readable = ReplayOperator(folder, name, verbose, &counts) && readable;
+    }
+  }
+  if (!list) {
+    std::printf("%d passed, %d failed, %d skipped\n", counts.passed,
+                counts.failed, counts.skipped);
+  }
+  if (!readable) return 2;
+  return counts.failed > 0 ? 1 : 0;
+}
+
+}  // namespace tenon
