@@ -172,6 +172,7 @@ enum class NodeKind : uint8_t {
   kOp,            // an operator, a Python function, a higher-order operator
   kChildCall,     // a call of a child graph
   kDelegateCall,  // a call of a delegate
+  kGetState,      // a reference to a state entry that isn't lifted yet
   kOutput,        // ends a graph; its arguments are what the graph returns
 };
 
@@ -187,6 +188,7 @@ struct Node {
   OpId op;
   GraphId child;
   DelegateId delegate;
+  StateId state;
   StringId name;
   ArgRange args;
   ValueRange results;

@@ -1,0 +1,89 @@
+// What a backend is: it says which nodes it takes, compiles a region to bytes,
+// and runs those bytes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diag/diagnostics.h"
+#include "ir/program.h"
+#include "support/expected.h"
+#include "tensor/value.h"
+
+namespace tenon {
+
+// Why a node is not taken (rule P-2).
+enum class RefusalReason : uint8_t {
+  kOperatorUnknown,
+  kDtype,
+  kLayout,
+  kRank,
+  kDynamicShape,
+  kDataDependentOutput,
+  kAttributeValue,
+  kEffect,
+  kScalarBoundary,
+  kRegionTooSmall,
+  kUserChoice,
+  kTooManyRegions,
+};
+std::string_view Name(RefusalReason reason);
+
+struct Refusal {
+  RefusalReason reason = RefusalReason::kOperatorUnknown;
+  std::string detail;  // "aten.sort.default", "float64", ...
+};
+
+// How int, float and bool values cross the region's boundary (rule D-5).
+enum class ScalarBoundary : uint8_t { kScalar, kZeroDimTensor, kNone };
+
+struct CompiledRegion {
+  std::vector<std::byte> payload;
+  std::vector<DeclaredWrite> writes;
+};
+
+// A loaded payload. Run may be called from several threads when
+// `is_thread_safe()`.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // One value per region input, in order; one result per region output.
+  virtual Expected<std::vector<RuntimeValue>> Run(
+      std::span<const RuntimeValue> inputs, Diagnostics& diags) = 0;
+  virtual bool is_thread_safe() const { return false; }
+};
+
+struct BackendOptions {
+  int num_threads = 1;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  // nullopt: takes the node. Asked once per node of kind kOp; nested graphs of
+  // a higher-order operator are part of the node.
+  virtual std::optional<Refusal> Refuses(const Program& program,
+                                         NodeId node) const = 0;
+  virtual ScalarBoundary scalar_boundary() const {
+    return ScalarBoundary::kScalar;
+  }
+  // `region` is a program of its own: its root graph is the region, its inputs
+  // are what the call passes, in order, with symbolic types and ranges.
+  virtual Expected<CompiledRegion> Compile(const Program& region,
+                                           const BackendOptions& options,
+                                           Diagnostics& diags) const = 0;
+  virtual Expected<std::unique_ptr<Executable>> Load(
+      Bytes payload, std::shared_ptr<const void> owner,
+      const BackendOptions& options, Diagnostics& diags) const = 0;
+};
+
+// Null when no backend has that name.
+const Backend* FindBackend(std::string_view name);
+std::vector<std::string_view> AllBackendNames();
+
+}  // namespace tenon

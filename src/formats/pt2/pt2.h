@@ -1,0 +1,61 @@
+// The .pt2 archives of torch.export: facts in docs/formats/pt2.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "diag/diagnostics.h"
+#include "ir/program.h"
+#include "support/expected.h"
+
+namespace tenon {
+
+// Bounds against hostile files; generous for real ones.
+struct Pt2ReadOptions {
+  // The method to read; "" = "model", or the only one.
+  std::string method;
+  uint64_t max_members = 10'000'000;
+  uint64_t max_json_bytes = uint64_t{4} << 30;
+  uint32_t max_depth = 512;  // nesting of JSON, graphs, pytrees
+  // Compare members' checksums with the directory. Touches every weight.
+  bool check_crc = false;
+};
+
+// The names of the methods (models/<name>.json) in the archive.
+Expected<std::vector<std::string>> ListPt2Methods(const std::string& path,
+                                                  Diagnostics& diags);
+
+// Reads one method. Weights stay in the mapped file: the program holds the
+// mapping, and no weight is touched. Nothing in the file is executed. Errors
+// name the member and the byte offset or JSON path.
+Expected<Program> ReadPt2(const std::string& path,
+                          std::shared_ptr<Context> context,
+                          const Pt2ReadOptions& options, Diagnostics& diags);
+// The same from bytes in memory; `file_name` stands in messages.
+Expected<Program> ReadPt2(Bytes bytes, std::shared_ptr<const void> owner,
+                          const std::string& file_name,
+                          std::shared_ptr<Context> context,
+                          const Pt2ReadOptions& options, Diagnostics& diags);
+
+struct Pt2WriteOptions {
+  // Root folder of the archive; "" = the output file's stem.
+  std::string root;
+};
+
+// What differs on purpose from a verbatim copy, one sentence each.
+struct Pt2WriteReport {
+  std::vector<std::string> notes;
+  uint64_t file_bytes = 0;
+  uint64_t weight_bytes = 0;
+};
+
+// Layout C. Same program and options give the same bytes. The file appears
+// whole or not at all.
+Expected<Pt2WriteReport> WritePt2(const Program& program,
+                                  const std::string& path,
+                                  const Pt2WriteOptions& options,
+                                  Diagnostics& diags);
+
+}  // namespace tenon

@@ -1,0 +1,32 @@
+// Copies of graphs, inside a program and out of it.
+#pragma once
+
+#include <vector>
+
+#include "ir/program.h"
+
+namespace tenon {
+
+// Remembers copies by original id, so that several graphs can be copied with
+// shared nested graphs.
+struct CloneMap {
+  std::vector<ValueId> values;  // by original index; invalid = not copied
+  std::vector<GraphId> graphs;
+
+  ValueId value(ValueId v) const {
+    return v.index < values.size() ? values[v.index] : ValueId();
+  }
+};
+
+// A new graph of `to` that equals `graph` of `from`, nested graphs, children
+// and delegates included. Both programs share one context; they may be the
+// same program.
+GraphId CloneGraph(const Program& from, GraphId graph, Program* to,
+                   CloneMap* map);
+
+// A program of its own whose root is a copy of `graph`: all inputs are user
+// inputs, all outputs user outputs, ranges of the symbols come along, state
+// doesn't.
+Program ExtractGraph(const Program& program, GraphId graph);
+
+}  // namespace tenon
