@@ -14,7 +14,9 @@ std::vector<KernelEntry> JoinFamilies() {
        {PointwiseKernels(), ReductionKernels(), ShapeViewKernels(),
         ShapeDimsKernels(), ShapeSliceKernels(), ShapeCopyKernels(),
         ShapeJoinKernels(), ShapeRearrangeKernels(), ShapePadKernels(),
-        FactoryKernels(), IndexingKernels(), MatmulKernels(), NeuralKernels(),
+        FactoryKernels(), IndexingKernels(), IndexingDimKernels(),
+        IndexingMaskKernels(), IndexingEmbeddingKernels(),
+        IndexingSearchKernels(), MatmulKernels(), NeuralKernels(),
         InplaceKernels(), ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }

@@ -28,8 +28,16 @@ std::span<const KernelEntry> ShapeRearrangeKernels();
 std::span<const KernelEntry> ShapePadKernels();
 // full, zeros, arange, scalar_tensor, empty, rand, ...
 std::span<const KernelEntry> FactoryKernels();
-// index, index_put, gather, scatter, embedding, masked_fill, ...
+// index, index_put, take, put.
 std::span<const KernelEntry> IndexingKernels();
+// gather, scatter, index_select, index_add, ...: an index along one dimension.
+std::span<const KernelEntry> IndexingDimKernels();
+// masked_fill, masked_scatter, masked_select, nonzero.
+std::span<const KernelEntry> IndexingMaskKernels();
+// embedding, embedding_bag.
+std::span<const KernelEntry> IndexingEmbeddingKernels();
+// bucketize, searchsorted.
+std::span<const KernelEntry> IndexingSearchKernels();
 // mm, bmm, addmm, linear, matmul, attention, ...
 std::span<const KernelEntry> MatmulKernels();
 // convolution, pooling, normalisation, softmax, dropout, upsampling, ...

@@ -128,6 +128,21 @@ Tensor Reshaped(const Tensor& tensor, const Sizes& sizes) {
   return copy.View(sizes, ContiguousStrides(sizes), copy.offset());
 }
 
+std::vector<int64_t> ElementOffsets(const Sizes& sizes, const Sizes& strides) {
+  std::vector<int64_t> out = {0};
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    std::vector<int64_t> next;
+    next.reserve(out.size() * static_cast<size_t>(sizes[d]));
+    for (int64_t base : out) {
+      for (int64_t i = 0; i < sizes[d]; ++i) {
+        next.push_back(base + i * strides[d]);
+      }
+    }
+    out = std::move(next);
+  }
+  return out;
+}
+
 // PyTorch's is_channels_last_strides: looks at the order of strides, not at
 // their exact values, and takes contiguous as the answer in doubt.
 static bool HasChannelsLastStrides(const Tensor& tensor) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "kernels/broadcast.h"
 #include "kernels/kernel.h"
@@ -33,6 +34,9 @@ std::optional<Sizes> ViewStrides(const Sizes& sizes, const Sizes& strides,
                                  const Sizes& new_sizes);
 // A view if there is one, else a contiguous copy. Element counts are equal.
 Tensor Reshaped(const Tensor& tensor, const Sizes& sizes);
+
+// Storage offsets of all elements in row-major order, relative to the first.
+std::vector<int64_t> ElementOffsets(const Sizes& sizes, const Sizes& strides);
 
 // --- memory formats ---
 
