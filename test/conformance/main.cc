@@ -1,0 +1,92 @@
+// conformance KIND PATH [--filter GLOB] [--list] [-v] [-j N] [--timeout S]
+//
+//   pt2  PATH is a manifest of exported programs: what Tenon makes of each is
+//        compared with what PyTorch recorded
+//   ops  PATH is a folder of recorded operator calls
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/ops/ops.h"
+#include "conformance/pt2/run.h"
+
+namespace tenon::conformance {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: conformance KIND PATH [options]\n"
+    "  pt2 MANIFEST     exported programs against PyTorch's recorded results\n"
+    "  ops FOLDER       recorded operator calls against the kernels\n"
+    "options:\n"
+    "  --filter GLOB    only entries whose name matches\n"
+    "  --list           print the names, check nothing\n"
+    "  -v               a line for each entry that passed, too\n"
+    "  -j N             N programs at a time (pt2; default: one per "
+    "processor)\n"
+    "  --timeout S      seconds for one program (pt2; default 300)\n";
+
+struct Command {
+  std::string kind, path;
+  RunOptions options;
+};
+
+std::optional<int> ParsePositive(const char* text) {
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*text == '\0' || *end != '\0' || value < 1 || value > 1'000'000) {
+    return std::nullopt;
+  }
+  return static_cast<int>(value);
+}
+
+std::optional<Command> ParseCommand(int argc, char** argv) {
+  Command command;
+  std::vector<std::string> places;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool has_next = i + 1 < argc;
+    if (word == "-v") {
+      command.options.verbose = true;
+    } else if (word == "--list") {
+      command.options.list = true;
+    } else if (word == "--filter" && has_next) {
+      command.options.filter = argv[++i];
+    } else if ((word == "-j" || word == "--timeout") && has_next) {
+      const auto number = ParsePositive(argv[++i]);
+      if (!number) return std::nullopt;
+      (word == "-j" ? command.options.jobs : command.options.timeout_seconds) =
+          *number;
+    } else if (word.starts_with("-")) {
+      return std::nullopt;
+    } else {
+      places.emplace_back(word);
+    }
+  }
+  if (places.size() != 2) return std::nullopt;
+  command.kind = places[0];
+  command.path = places[1];
+  return command;
+}
+
+int Main(int argc, char** argv) {
+  const auto command = ParseCommand(argc, argv);
+#ifdef TENON_CONFORMANCE_PT2
+  if (command && command->kind == "pt2") {
+    return RunPt2(command->path, command->options);
+  }
+#endif
+  if (command && command->kind == "ops") {
+    return RunOps(command->path, command->options.filter,
+                  command->options.verbose, command->options.list);
+  }
+  std::fputs(kUsage, stderr);
+  return 2;
+}
+
+}  // namespace
+}  // namespace tenon::conformance
+
+int main(int argc, char** argv) { return tenon::conformance::Main(argc, argv); }

@@ -1,0 +1,37 @@
+// The list of programs of a corpus and what PyTorch computed for each.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/pt2/compare.h"
+#include "diag/diagnostics.h"
+#include "support/expected.h"
+
+namespace tenon::conformance {
+
+// One recorded call. Values are JSON text; corpus_value.h decodes them.
+struct RecordedRun {
+  std::string args, kwargs, outputs;
+  // What the call left in its inputs; "" = what they were.
+  std::string args_after, kwargs_after;
+  // Parameters and buffers that the call changed, by FQN. All others stay.
+  std::vector<std::pair<std::string, std::string>> state_after;
+};
+
+struct CorpusProgram {
+  std::string name;
+  std::string path;      // the .pt2
+  std::string io_path;   // the safetensors file with the recorded tensors
+  std::string method;    // of an archive with several; "" = the only one
+  bool is_flat = false;  // outputs are those of the graph, not of the call
+  Tolerance tolerance;
+  std::vector<RecordedRun> runs;
+};
+
+// Paths in a manifest are relative to its folder.
+Expected<std::vector<CorpusProgram>> ReadManifest(const std::string& path,
+                                                  Diagnostics& diags);
+
+}  // namespace tenon::conformance
