@@ -239,10 +239,9 @@ bool PutInto(KernelCall& call, const Tensor& self,
     return call.Fail("index_put: values of sizes " + ToText(values.sizes()) +
                      " do not broadcast to " + ToText(sizes));
   }
+  if (!PrepareWrite(call, self)) return false;
   if (values.SharesStorage(self)) values = values.Clone();
-  if (!values.defined() || !self.storage()->MakeWritable()) {
-    return call.Fail("index_put: out of memory");
-  }
+  if (!values.defined()) return call.Fail("index_put: out of memory");
   values = ExpandTo(values, sizes);
   if (accumulate) {
     Accumulate(s, values);
@@ -380,7 +379,7 @@ bool PutFlat(KernelCall& call, const Tensor& self) {
   }
   std::vector<int64_t> positions;
   if (!FlatPositions(call, self, index, &positions)) return false;
-  if (!self.storage()->MakeWritable()) return call.Fail("put: out of memory");
+  if (!PrepareWrite(call, self)) return false;
   const bool accumulate = call.Bool(3);
   DispatchCompute(self.dtype(), [&](auto tag) {
     using C = typename decltype(tag)::type;

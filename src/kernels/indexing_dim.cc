@@ -94,7 +94,9 @@ Tensor AtLeast1d(const Tensor& tensor) {
 }
 
 bool CheckIndexDType(KernelCall& call, const Tensor& index) {
-  if (index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32) {
+  // PyTorch doesn't look at an empty one.
+  if (index.dtype() == DType::kInt64 || index.dtype() == DType::kInt32 ||
+      index.numel() == 0) {
     return true;
   }
   return call.Fail("expected an int64 or int32 index, found " +
@@ -214,8 +216,14 @@ bool TakeAlongDim(KernelCall& call) {
     self = ExpandTo(self, self_sizes);
     index = ExpandTo(index, index_sizes);
   }
-  Tensor out;
-  if (!GatherAlong(call, self, dim, index, &out)) return false;
+  // Unlike gather, this takes negative indices.
+  const int64_t size = self.dim() == 0 ? 1 : self.size(dim);
+  std::vector<int64_t> values = ReadAll<int64_t>(index);
+  for (int64_t& value : values) value += value < 0 ? size : 0;
+  Tensor wrapped, out;
+  if (!Allocate(call, DType::kInt64, index.sizes(), &wrapped)) return false;
+  WriteAll(&wrapped, values);
+  if (!GatherAlong(call, self, dim, wrapped, &out)) return false;
   call.Return(out);
   return true;
 }

@@ -91,7 +91,7 @@ bool EmbeddingRenorm(KernelCall& call) {
   if (!CheckIndices(call, call.tensor(1), self.size(0), &indices)) {
     return false;
   }
-  if (!self.storage()->MakeWritable()) return call.Fail("out of memory");
+  if (!PrepareWrite(call, self)) return false;
   for (int64_t index : std::set<int64_t>(indices.begin(), indices.end())) {
     Tensor row = Selected(self, 0, index);
     std::vector<double> values = ReadAll<double>(row);

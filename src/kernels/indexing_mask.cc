@@ -27,7 +27,7 @@ bool FillWhere(KernelCall& call, Tensor out, const Tensor& mask,
     return call.Fail("masked_fill: mask of sizes " + ToText(mask.sizes()) +
                      " does not broadcast to " + ToText(out.sizes()));
   }
-  if (!out.storage()->MakeWritable()) return call.Fail("out of memory");
+  if (!PrepareWrite(call, out)) return false;
   const std::vector<int64_t> set =
       ReadAll<int64_t>(ExpandTo(mask, out.sizes()));
   DispatchCompute(out.dtype(), [&](auto tag) {
@@ -100,7 +100,7 @@ bool ScatterWhere(KernelCall& call, Tensor out, const Tensor& mask,
     return call.Fail("masked_scatter: mask of sizes " + ToText(mask.sizes()) +
                      " does not broadcast to " + ToText(out.sizes()));
   }
-  if (!out.storage()->MakeWritable()) return call.Fail("out of memory");
+  if (!PrepareWrite(call, out)) return false;
   const std::vector<int64_t> set =
       ReadAll<int64_t>(ExpandTo(mask, out.sizes()));
   bool enough = true;
@@ -223,7 +223,8 @@ bool Nonzero(KernelCall& call) {
                    &out)) {
     return false;
   }
-  call.Return(Transposed(out, 0, 1));
+  // A row per element, laid out column by column.
+  call.Return(out.View({out.size(1), out.size(0)}, {1, out.size(1)}, 0));
   return true;
 }
 

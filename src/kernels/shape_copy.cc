@@ -1,5 +1,7 @@
 // Copies: clone, contiguous, copy_, and the scatters that give a copy of a
 // tensor with one of its views overwritten.
+#include <algorithm>
+
 #include "kernels/compose.h"
 #include "kernels/elements.h"
 #include "kernels/registry.h"
@@ -10,10 +12,8 @@ namespace tenon {
 
 bool CopyResults(KernelCall& call) {
   const auto copy = [](RuntimeValue& value) {
-    Tensor fresh =
-        Tensor::Empty(value.tensor().dtype(), value.tensor().sizes());
+    Tensor fresh = FreshCopy(value.tensor());
     if (!fresh.defined()) return false;
-    fresh.CopyFrom(value.tensor());
     value = std::move(fresh);
     return true;
   };
@@ -93,6 +93,25 @@ bool CloneWithStrides(KernelCall& call, const Tensor& tensor, Tensor* out) {
   return true;
 }
 
+// A copy of the whole storage under the same view: as_strided reaches into the
+// gaps too.
+bool CloneStorage(KernelCall& call, const Tensor& tensor, Tensor* out) {
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    if (tensor.stride(d) == 0 && tensor.size(d) > 1) {
+      *out = tensor.Clone();
+      return out->defined() || call.Fail("out of memory");
+    }
+  }
+  const auto& from = tensor.storage();
+  auto storage = Storage::Allocate(from->size_bytes(), false);
+  if (storage == nullptr) return call.Fail("out of memory");
+  std::copy(from->data(), from->data() + from->size_bytes(),
+            storage->mutable_data());
+  *out = Tensor(std::move(storage), tensor.dtype(), tensor.sizes(),
+                tensor.strides(), tensor.offset());
+  return true;
+}
+
 // `to` = `from` with cast and broadcast, as copy_ does it.
 bool CopyInto(KernelCall& call, Tensor to, Tensor from) {
   // Leading ones of a source of higher rank don't count.
@@ -106,7 +125,7 @@ bool CopyInto(KernelCall& call, Tensor to, Tensor from) {
     from = expanded->Clone();
     if (!from.defined()) return call.Fail("copy: out of memory");
   }
-  if (!to.storage()->MakeWritable()) return call.Fail("copy: out of memory");
+  if (!PrepareWrite(call, to)) return false;
   CopyCast(&to, from);
   return true;
 }
@@ -168,21 +187,35 @@ bool ViewBackward(KernelCall& call) {
   return true;
 }
 
+bool AsStridedScatter(KernelCall& call) {
+  const Tensor& source = call.tensor(1);
+  Tensor out, view;
+  if (!CloneStorage(call, call.tensor(0), &out) ||
+      !TakeView(call, "aten.as_strided.default", out, &view)) {
+    return false;
+  }
+  if (view.sizes() != source.sizes()) {
+    return call.Fail("expected a source of sizes " + ToText(view.sizes()) +
+                     ", found " + ToText(source.sizes()));
+  }
+  CopyCast(&view, source);
+  call.Return(out);
+  return true;
+}
+
 constexpr char kSlice[] = "aten.slice.Tensor";
 constexpr char kSelect[] = "aten.select.int";
 constexpr char kDiagonal[] = "aten.diagonal.default";
-constexpr char kAsStrided[] = "aten.as_strided.default";
 
 constexpr KernelEntry kEntries[] = {
     {"aten.clone.default", Clone},
-    {"aten.lift_fresh_copy.default", Clone},
     {"aten.contiguous.default", Contiguous},
     {"aten.copy.default", CopyFunctional},
     {"aten.copy_.default", CopyInPlace},
     {"aten.slice_scatter.default", ScatterInto<kSlice>},
     {"aten.select_scatter.default", ScatterInto<kSelect>},
     {"aten.diagonal_scatter.default", ScatterInto<kDiagonal>},
-    {"aten.as_strided_scatter.default", ScatterInto<kAsStrided>},
+    {"aten.as_strided_scatter.default", AsStridedScatter},
     {"aten.slice_backward.default", ViewBackward<kSlice>},
     {"aten.select_backward.default", ViewBackward<kSelect>},
     {"aten.diagonal_backward.default", ViewBackward<kDiagonal>},

@@ -204,7 +204,7 @@ bool PixelShuffle(KernelCall& call) {
   for (int64_t d = 0; d < lead; ++d) order.push_back(d);
   for (int64_t d : {0, 3, 1, 4, 2}) order.push_back(lead + d);
   if (!CheckSizes(call, apart) || !CheckSizes(call, sizes)) return false;
-  const Tensor shuffled = Permuted(Reshaped(self, apart), order).Contiguous();
+  const Tensor shuffled = FreshCopy(Permuted(Reshaped(self, apart), order));
   if (!shuffled.defined()) return call.Fail("pixel_shuffle: out of memory");
   call.Return(ContiguousIn(Reshaped(shuffled, sizes), SuggestedFormat(self)));
   return true;
@@ -235,7 +235,7 @@ bool PixelUnshuffle(KernelCall& call) {
   for (int64_t d = 0; d < lead; ++d) order.push_back(d);
   for (int64_t d : {0, 2, 4, 1, 3}) order.push_back(lead + d);
   if (!CheckSizes(call, apart) || !CheckSizes(call, sizes)) return false;
-  const Tensor shuffled = Permuted(Reshaped(self, apart), order).Contiguous();
+  const Tensor shuffled = FreshCopy(Permuted(Reshaped(self, apart), order));
   if (!shuffled.defined()) return call.Fail("pixel_unshuffle: out of memory");
   call.Return(ContiguousIn(Reshaped(shuffled, sizes), SuggestedFormat(self)));
   return true;
@@ -253,7 +253,7 @@ bool ChannelShuffle(KernelCall& call) {
   Sizes apart = self.sizes();
   apart[1] /= groups;
   apart.insert(apart.begin() + 1, groups);
-  const Tensor shuffled = Transposed(Reshaped(self, apart), 1, 2).Contiguous();
+  const Tensor shuffled = FreshCopy(Transposed(Reshaped(self, apart), 1, 2));
   if (!shuffled.defined()) return call.Fail("channel_shuffle: out of memory");
   call.Return(
       ContiguousIn(Reshaped(shuffled, self.sizes()), SuggestedFormat(self)));
@@ -325,6 +325,7 @@ bool SumToSize(KernelCall& call) {
     }
   }
   Tensor out = self;
+  if (sizes.empty()) return ForwardTo(call, "aten.sum.default", {self});
   if (!dims.empty() && !CallKernel(call, "aten.sum.dim_IntList",
                                    {self, IntList(dims), true}, &out)) {
     return false;

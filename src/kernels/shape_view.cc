@@ -152,8 +152,7 @@ bool Meshgrid(KernelCall& call) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     Sizes alone(tensors.size(), 1);
     alone[i] = tensors[i].numel();
-    Tensor grid = *Expanded(Reshaped(tensors[i], alone), sizes);
-    out.push_back(swap ? Transposed(grid, 0, 1) : grid);
+    out.push_back(*Expanded(Reshaped(tensors[i], alone), sizes));
   }
   if (swap) std::swap(out[0], out[1]);
   call.Return(TensorList(out));
@@ -309,6 +308,9 @@ constexpr KernelEntry kEntries[] = {
     {"aten.resolve_conj.default", Alias},
     {"aten.resolve_neg.default", Alias},
     {"aten.alias_copy.default", CopyOf<Alias>},
+    {"aten.lift.default", Alias},
+    {"aten.lift_fresh.default", Alias},
+    {"aten.lift_fresh_copy.default", CopyOf<Alias>},
     {"aten.detach_copy.default", CopyOf<Alias>},
     {"aten.view.default", View},
     {"aten.view_copy.default", CopyOf<Reshape>},

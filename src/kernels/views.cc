@@ -60,6 +60,12 @@ std::optional<Tensor> Expanded(const Tensor& tensor, const Sizes& sizes) {
   const int64_t added = rank - tensor.dim();
   if (added < 0) return std::nullopt;
   Sizes out_sizes(rank), out_strides(rank);
+  if (tensor.dim() == 0) {
+    for (int64_t size : sizes) {
+      if (size < 0) return std::nullopt;
+    }
+    return tensor.View(sizes, out_strides, tensor.offset());
+  }
   for (int64_t i = rank - 1; i >= 0; --i) {
     const int64_t source = i - added;
     int64_t size = 1;
@@ -126,6 +132,12 @@ Tensor Reshaped(const Tensor& tensor, const Sizes& sizes) {
   }
   Tensor copy = tensor.Contiguous();
   return copy.View(sizes, ContiguousStrides(sizes), copy.offset());
+}
+
+Tensor FreshCopy(const Tensor& tensor) {
+  Tensor copy = Tensor::Empty(tensor.dtype(), tensor.sizes());
+  if (copy.defined()) copy.CopyFrom(tensor);
+  return copy;
 }
 
 std::vector<int64_t> ElementOffsets(const Sizes& sizes, const Sizes& strides) {
@@ -305,6 +317,16 @@ bool InferSizes(KernelCall& call, int64_t numel, Sizes* sizes) {
   }
   if (inferred >= 0) (*sizes)[inferred] = numel / known;
   return CheckSizes(call, *sizes);
+}
+
+bool PrepareWrite(KernelCall& call, const Tensor& tensor) {
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    if (tensor.stride(d) == 0 && tensor.size(d) > 1) {
+      return call.Fail("several elements of the written tensor share one "
+                       "memory location; clone it first");
+    }
+  }
+  return tensor.storage()->MakeWritable() || call.Fail("out of memory");
 }
 
 bool AllocateZeros(KernelCall& call, DType dtype, const Sizes& sizes,

@@ -35,6 +35,8 @@ std::optional<Sizes> ViewStrides(const Sizes& sizes, const Sizes& strides,
 // A view if there is one, else a contiguous copy. Element counts are equal.
 Tensor Reshaped(const Tensor& tensor, const Sizes& sizes);
 
+// A contiguous copy, always; undefined when memory runs out.
+Tensor FreshCopy(const Tensor& tensor);
 // Storage offsets of all elements in row-major order, relative to the first.
 std::vector<int64_t> ElementOffsets(const Sizes& sizes, const Sizes& strides);
 
@@ -60,6 +62,8 @@ bool WrapDims(KernelCall& call, int64_t rank, Sizes* dims);
 bool CheckSizes(KernelCall& call, const Sizes& sizes);
 // Replaces the one -1 by what the element count leaves.
 bool InferSizes(KernelCall& call, int64_t numel, Sizes* sizes);
+// Makes the storage writable; refuses tensors whose elements overlap.
+bool PrepareWrite(KernelCall& call, const Tensor& tensor);
 // A new tensor of zeros; fails the call when memory doesn't allow it.
 bool AllocateZeros(KernelCall& call, DType dtype, const Sizes& sizes,
                    Tensor* out);

@@ -195,6 +195,7 @@ bool Tensor::is_contiguous() const {
 }
 
 bool Tensor::is_dense() const {
+  if (numel_ == 0) return true;  // as contiguous
   std::vector<size_t> order(sizes_.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
