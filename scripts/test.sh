@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test that needs no Python
+# package: unit tests, golden cases, programs with PyTorch's recorded results.
+# Where ../shared lies beside the repository, its corpus is used, too. Ends with
+# "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/parts.sh
+build=build/release
+shared=../shared
+jobs=$(nproc)
+
+scripts/setup.sh || exit 1
+echo "== build"
+cmake --preset release >"$parts_log/cmake" || { cat "$parts_log/cmake"; exit 1; }
+cmake --build --preset release -j "$jobs" || exit 1
+
+run_part "unit tests" ctest --test-dir $build -j "$jobs" --output-on-failure \
+  --progress
+run_part "golden cases" test/run_cases.py $build/tenon
+run_part "programs in test/data" $build/conformance pt2 test/data/manifest.json
+if [ -e $shared/corpus/pt2/slice.json ]; then
+  run_part "programs of the corpus" \
+    $build/conformance pt2 $shared/corpus/pt2/slice.json
+  run_part "recorded operator calls" $build/conformance ops $shared/ops/vectors
+else
+  skip_part "programs of the corpus" "there is no $shared/corpus"
+  skip_part "recorded operator calls" "there is no $shared/ops"
+fi
+finish_parts
