@@ -14,18 +14,24 @@
 
 namespace tenon {
 
-// Joins one call. The child's nodes are moved when this is its only call and
-// copied otherwise. Costs the size of the boundary for a moved child (J-12).
-// On an error the program is unchanged and every error is reported (J-11).
-Status JoinCall(Program* program, GraphId parent, NodeId call,
+// What becomes of the child.
+enum class JoinMode : uint8_t {
+  kMove,  // this is its only call: its nodes move, the child is gone
+  kCopy,  // other calls remain: its nodes are copied
+};
+
+// Joins one call of `parent`. Moving costs the size of the boundary, whatever
+// the child's size (J-12). On an error the program is unchanged (J-11).
+Status JoinCall(Program* program, GraphId parent, NodeId call, JoinMode mode,
                 Diagnostics& diags);
 
-// Joins every child call of the program, children in children included, until
-// none is left. All or nothing.
+// Joins every child call that the root reaches, children in children and calls
+// in nested graphs included, until none is left. On an error the program is
+// unchanged and every error is reported.
 Status JoinAll(Program* program, Diagnostics& diags);
 
-// Replaces delegate calls by calls of the graphs that they were compiled from.
-// Fails on a delegate without one.
+// Turns delegate calls into calls of the graphs that they were compiled from.
+// Fails, changing nothing, on a delegate without one.
 Status ExpandDelegates(Program* program, Diagnostics& diags);
 
 }  // namespace tenon

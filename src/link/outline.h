@@ -1,7 +1,10 @@
-// Cuts a set of nodes out into a child graph, and joins children back.
+// Cuts sets of nodes out into child graphs; link/join.h is the inverse.
+//
+//   %a = f(%x)                       call child(%x, %y)
+//   %b = g(%a, %y)    becomes        child: %a = f(%x); %b = g(%a, %y); -> %b
 #pragma once
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "diag/diagnostics.h"
@@ -10,23 +13,41 @@
 
 namespace tenon {
 
-// Moves `nodes` of `parent` (any order, no duplicates, not the output node)
-// into a new child graph and puts one call in their place.
-//
-//   %a = f(%x)                       call child(%x, %y)
-//   %b = g(%a, %y)    becomes        child: %a = f(%x); %b = g(%a, %y); -> %b
-//
-// The child's inputs are the values that cross into the region, each once, in
-// the order of their definition in the parent, graph inputs first (P-4). Its
-// outputs are the values used outside, in order of definition. The set must be
-// convex (P-1): no path leaves it and comes back; else an error names one.
-// Effects of the region must not be reordered against effects outside.
+struct RegionNodes {
+  std::string name;           // label of the child and of the region
+  std::string backend;        // noted in the region; "" = none
+  std::vector<NodeId> nodes;  // of the parent, any order, without duplicates
+};
+
 struct Outlined {
   GraphId child;
   NodeId call;
+  RegionId region;
 };
-Expected<Outlined> Outline(Program* program, GraphId parent,
-                           const std::vector<NodeId>& nodes,
-                           std::string_view name, Diagnostics& diags);
+
+// Moves each region's nodes from `parent` into a child of its own and puts one
+// call in their place; nodes keep their ids.
+//
+// A child's inputs are the values that cross into the region, each once, graph
+// inputs first, then by definition in the parent (P-4); its outputs are the
+// values used outside, by definition. The call's arguments and results
+// correspond one to one. Nodes of the parent are reordered only as far as the
+// regions need, and never two whose effects are ordered (J-6, M-1).
+//
+// Fails, changing nothing, when the regions overlap or contracting them leaves
+// a cycle (P-1). Linear in the parent.
+Expected<std::vector<Outlined>> OutlineRegions(
+    Program* program, GraphId parent, const std::vector<RegionNodes>& regions,
+    Diagnostics& diags);
+
+// The position of each node in its graph's list, by node index; kNoPosition for
+// nodes of other graphs.
+constexpr uint32_t kNoPosition = 0xFFFFFFFFu;
+std::vector<uint32_t> NodePositions(const Program& program, GraphId graph);
+// Puts the nodes of `graph` into ascending position. Each must have one, taken
+// when the order was topological: joined nodes keep their ids, so this undoes
+// what cutting regions did to the order.
+void RestoreOrder(Program* program, GraphId graph,
+                  const std::vector<uint32_t>& positions);
 
 }  // namespace tenon

@@ -1,0 +1,657 @@
+#include "analysis/digest.h"
+
+#include <algorithm>
+#include <string>
+
+namespace tenon {
+namespace {
+
+// What kind of thing a hash is of; a first word that keeps them apart. Part of
+// the digest's definition: values never change.
+enum Tag : uint64_t {
+  kTagLiteral = 1,
+  kTagList = 2,
+  kTagDict = 3,
+  kTagNode = 4,
+  kTagResult = 5,
+  kTagUserInput = 6,
+  kTagState = 7,
+  kTagParameter = 8,   // an input of a nested graph
+  kTagFunction = 9,    // a nested graph
+  kTagVersion = 10,    // a value read after a write to its storage
+  kTagDelegate = 11,
+  kTagType = 12,
+  kTagOutput = 13,
+  kTagMutated = 14,
+  kTagProgram = 15,
+  kTagConvention = 16,
+  kTagSpec = 17,
+  kTagToken = 18,
+  kTagGetState = 19,
+};
+
+// A written storage class: the digest of its last write.
+using AliasId = uint32_t;
+constexpr AliasId kNoAlias = 0xFFFFFFFFu;
+
+bool SharesLetter(std::string_view a, std::string_view b) {
+  return std::any_of(a.begin(), a.end(), [&](char c) {
+    return c == '*' || b.find(c) != std::string_view::npos;
+  });
+}
+
+class WiringHasher {
+ public:
+  explicit WiringHasher(const Program& program)
+      : program_(program),
+        context_(program.context()),
+        digests_(program.num_values()),
+        aliases_(program.num_values(), kNoAlias),
+        functions_(program.num_graphs()),
+        function_known_(program.num_graphs(), false) {}
+
+  Wiring Run() {
+    HashInputs();
+    std::vector<WiringRoot> effects;
+    HashGraph(Program::kRoot, &effects);
+    Wiring out;
+    out.calling_convention = HashConvention();
+    const auto outputs = program_.outputs(Program::kRoot);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      out.roots.push_back(Output(i, outputs[i]));
+    }
+    AddMutatedInputs(&effects);
+    // Independent effects have no order among themselves.
+    std::sort(effects.begin(), effects.end(),
+              [](const WiringRoot& a, const WiringRoot& b) {
+                return a.digest < b.digest;
+              });
+    for (size_t i = 0; i < effects.size(); ++i) {
+      effects[i].index = static_cast<uint32_t>(i);
+      out.roots.push_back(effects[i]);
+    }
+    hasher_.Reset();
+    hasher_.Add(uint64_t{kTagProgram});
+    hasher_.Add(out.calling_convention);
+    for (const WiringRoot& root : out.roots) hasher_.Add(root.digest);
+    out.digest = hasher_.Finish();
+    return out;
+  }
+
+  std::vector<Digest> TakeValueDigests() { return std::move(digests_); }
+
+ private:
+  // --- leaves ---
+
+  Digest Text(StringId id) {
+    if (id.index >= texts_.size()) {
+      texts_.resize(context_.strings.size());
+      text_known_.resize(context_.strings.size(), false);
+    }
+    if (!text_known_[id.index]) {
+      const std::string_view text = context_.view(id);
+      texts_[id.index] = HashBytes(text.data(), text.size());
+      text_known_[id.index] = true;
+    }
+    return texts_[id.index];
+  }
+
+  void AddText(StringId id) {
+    if (id.valid()) {
+      hasher_.Add(Text(id));
+    } else {
+      hasher_.Add(uint64_t{0});
+    }
+  }
+
+  void AddSymInt(const SymInt& s, Hasher* h) {
+    if (s.is_literal()) {
+      h->Add(uint64_t{0});
+      h->Add(static_cast<uint64_t>(s.value));
+    } else {
+      h->Add(uint64_t{1});
+      h->Add(std::string_view(context_.exprs.PrintSrepr(s.expr)));
+    }
+  }
+
+  Digest TypeDigest(TypeId id) {
+    if (!id.valid()) return {};
+    if (id.index >= types_.size()) types_.resize(context_.types.size());
+    Digest& known = types_[id.index];
+    if (!(known == Digest())) return known;
+    const Type& t = program_.type(id);
+    Hasher h;
+    h.Add(uint64_t{kTagType});
+    h.Add(static_cast<uint64_t>(t.kind));
+    h.Add(static_cast<uint64_t>(Code(t.dtype)));
+    h.Add(static_cast<uint64_t>(Code(t.layout)));
+    h.Add(static_cast<uint64_t>(t.requires_grad));
+    h.Add(context_.view(t.device.type));
+    h.Add(static_cast<uint64_t>(static_cast<int64_t>(t.device.index)));
+    h.Add(static_cast<uint64_t>(t.sizes.size()));
+    for (const SymInt& s : t.sizes) AddSymInt(s, &h);
+    for (const SymInt& s : t.strides) AddSymInt(s, &h);
+    if (t.is_symbolic_scalar()) {
+      // Hints are examples, not meaning.
+      if (t.sym.expr.valid()) AddSymInt(t.sym, &h);
+    } else {
+      AddSymInt(t.sym, &h);
+      h.Add(t.real);
+    }
+    h.Add(context_.view(t.text));
+    return known = h.Finish();
+  }
+
+  // --- arguments: one digest each, so that a literal that is bound to a
+  // child's input hashes as if it stood in the child ---
+
+  Digest Contribution(const Arg& arg) {
+    if (arg.is_value()) return Read(arg.v.value);
+    if (arg.kind == ArgKind::kList || arg.kind == ArgKind::kDict) {
+      // Nested lists are rare and small: a hasher of their own.
+      Hasher h;
+      h.Add(uint64_t{arg.kind == ArgKind::kList ? kTagList : kTagDict});
+      for (uint32_t i = 0; i < arg.list.count; ++i) {
+        const Arg& item = program_.arg(arg.list[i]);
+        if (arg.kind == ArgKind::kDict) h.Add(Text(item.name));
+        h.Add(Contribution(item));
+      }
+      return h.Finish();
+    }
+    if (arg.kind == ArgKind::kGraph) return Function(arg.graph);
+    Hasher h;
+    h.Add(uint64_t{kTagLiteral});
+    h.Add(static_cast<uint64_t>(arg.kind));
+    switch (arg.kind) {
+      case ArgKind::kNone:
+        break;
+      case ArgKind::kInt:
+      case ArgKind::kBool:
+        h.Add(static_cast<uint64_t>(arg.i));
+        break;
+      case ArgKind::kDtype:
+        h.Add(static_cast<uint64_t>(Code(arg.dtype())));
+        break;
+      case ArgKind::kLayout:
+        h.Add(static_cast<uint64_t>(Code(arg.layout())));
+        break;
+      case ArgKind::kMemoryFormat:
+        h.Add(static_cast<uint64_t>(Code(arg.memory_format())));
+        break;
+      case ArgKind::kFloat:
+        h.Add(arg.f);
+        break;
+      case ArgKind::kString:
+        h.Add(Text(arg.text));
+        break;
+      case ArgKind::kComplex:
+        for (const Arg& part : program_.args(arg.list)) h.Add(part.f);
+        break;
+      case ArgKind::kDevice:
+        h.Add(Text(arg.device.type));
+        h.Add(static_cast<uint64_t>(static_cast<int64_t>(arg.device.index)));
+        break;
+      case ArgKind::kOperator:
+        h.Add(Text(context_.op(arg.op).name));
+        break;
+      case ArgKind::kObject:
+        h.Add(Text(arg.object.name));
+        h.Add(context_.view(arg.object.class_fqn));
+        break;
+      case ArgKind::kValue:
+      case ArgKind::kGraph:
+      case ArgKind::kList:
+      case ArgKind::kDict:
+        break;
+    }
+    return h.Finish();
+  }
+
+  // What reading the value gives now: after a write to its storage, that too.
+  Digest Read(ValueId v) {
+    const AliasId alias = aliases_[v.index];
+    if (alias == kNoAlias || versions_[alias] == Digest()) {
+      return digests_[v.index];
+    }
+    Hasher h;
+    h.Add(uint64_t{kTagVersion});
+    h.Add(digests_[v.index]);
+    h.Add(versions_[alias]);
+    return h.Finish();
+  }
+
+  AliasId NewAlias() {
+    versions_.emplace_back();
+    return static_cast<AliasId>(versions_.size() - 1);
+  }
+
+  void Define(ValueId v, Digest digest, AliasId alias) {
+    digests_[v.index] = digest;
+    aliases_[v.index] = alias;
+  }
+
+  // --- inputs and state ---
+
+  // A state entry is its FQN, its type, and which other entries share its
+  // storage: the first of them stands for the storage.
+  Digest StateIdentity(StateId id) {
+    if (state_digests_.empty()) {
+      state_digests_.resize(program_.state.entries.size());
+      std::vector<StringId> first_fqn(program_.state.storages.size());
+      for (size_t i = 0; i < program_.state.entries.size(); ++i) {
+        const StateEntry& e = program_.state.entries[i];
+        Hasher h;
+        h.Add(uint64_t{kTagState});
+        h.Add(static_cast<uint64_t>(e.kind));
+        h.Add(context_.view(e.fqn));
+        h.Add(TypeDigest(e.type));
+        if (e.type.valid()) AddSymInt(program_.type(e.type).storage_offset, &h);
+        if (e.storage.valid()) {
+          StringId& first = first_fqn[e.storage.index];
+          if (!first.valid()) first = e.fqn;
+          h.Add(context_.view(first));
+        }
+        state_digests_[i] = h.Finish();
+      }
+    }
+    return state_digests_[id.index];
+  }
+
+  AliasId StorageAlias(StateId id) {
+    const StorageId storage = program_.state.get(id).storage;
+    if (!storage.valid()) return NewAlias();
+    if (storage_aliases_.empty()) {
+      storage_aliases_.resize(program_.state.storages.size(), kNoAlias);
+    }
+    AliasId& alias = storage_aliases_[storage.index];
+    if (alias == kNoAlias) alias = NewAlias();
+    return alias;
+  }
+
+  void HashInputs() {
+    uint64_t num_user = 0, num_tokens = 0;
+    const auto& inputs = program_.root().inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const InputSpec spec = i < program_.signature.inputs.size()
+                                 ? program_.signature.inputs[i]
+                                 : InputSpec();
+      if (spec.state.valid()) {
+        Define(inputs[i], StateIdentity(spec.state), StorageAlias(spec.state));
+        continue;
+      }
+      hasher_.Reset();
+      const bool token = spec.kind == InputKind::kToken;
+      hasher_.Add(uint64_t{token ? kTagToken : kTagUserInput});
+      hasher_.Add(token ? num_tokens++ : num_user++);
+      hasher_.Add(TypeDigest(program_.value(inputs[i]).type));
+      Define(inputs[i], hasher_.Finish(), NewAlias());
+    }
+  }
+
+  // --- graphs ---
+
+  void HashGraph(GraphId g, std::vector<WiringRoot>* effects) {
+    const Graph& graph = program_.graph(g);
+    for (NodeId n = graph.first; n != graph.output;
+         n = program_.node(n).next) {
+      HashNode(g, n, effects);
+    }
+  }
+
+  // A nested graph as a function of its inputs.
+  Digest Function(GraphId g) {
+    if (function_known_[g.index]) return functions_[g.index];
+    function_known_[g.index] = true;
+    uint64_t i = 0;
+    std::vector<AliasId> input_aliases;
+    for (const ValueId v : program_.graph(g).inputs) {
+      Hasher h;
+      h.Add(uint64_t{kTagParameter});
+      h.Add(i++);
+      h.Add(TypeDigest(program_.value(v).type));
+      input_aliases.push_back(NewAlias());
+      Define(v, h.Finish(), input_aliases.back());
+    }
+    std::vector<WiringRoot> effects;
+    HashGraph(g, &effects);
+    Hasher h;
+    h.Add(uint64_t{kTagFunction});
+    h.Add(i);
+    h.Add(uint64_t{program_.graph(g).returns_single});
+    for (const Arg& arg : program_.outputs(g)) h.Add(Contribution(arg));
+    for (const AliasId alias : input_aliases) h.Add(versions_[alias]);
+    std::vector<Digest> sorted;
+    for (const WiringRoot& effect : effects) sorted.push_back(effect.digest);
+    std::sort(sorted.begin(), sorted.end());
+    for (const Digest& d : sorted) h.Add(d);
+    return functions_[g.index] = h.Finish();
+  }
+
+  // Hashes a called graph as if its nodes stood here.
+  void Enter(NodeId call, GraphId child, std::vector<WiringRoot>* effects) {
+    const auto args = program_.args(call);
+    const auto& inputs = program_.graph(child).inputs;
+    if (entered_.size() < program_.num_graphs()) {
+      entered_.resize(program_.num_graphs(), false);
+    }
+    if (args.size() != inputs.size() || entered_[child.index]) {
+      // Not a well-formed call: the verifier says why. Hash something.
+      OpaqueCall(call, Digest{child.index, 0});
+      return;
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      // Calls pass storages, so the version of a written one goes in with the
+      // alias; the value itself enters unversioned.
+      if (args[i].is_value()) {
+        const ValueId v = args[i].v.value;
+        Define(inputs[i], digests_[v.index], aliases_[v.index]);
+      } else {
+        Define(inputs[i], Contribution(args[i]), NewAlias());
+      }
+    }
+    entered_[child.index] = true;
+    HashGraph(child, effects);
+    entered_[child.index] = false;
+    const ValueRange results = program_.node(call).results;
+    uint32_t next = 0;
+    program_.ForEachArg(
+        program_.node(program_.graph(child).output).args,
+        [&](const Arg& arg, ArgId) {
+          if (arg.has_items() || next >= results.count) return;
+          const ValueId r = results[next++];
+          if (arg.is_value()) {
+            const ValueId v = arg.v.value;
+            Define(r, digests_[v.index], aliases_[v.index]);
+          } else {
+            Define(r, Contribution(arg), NewAlias());
+          }
+        });
+  }
+
+  void OpaqueCall(NodeId call, Digest target) {
+    hasher_.Reset();
+    hasher_.Add(uint64_t{kTagDelegate});
+    hasher_.Add(target);
+    const Digest head = hasher_.Finish();
+    Hasher h;
+    h.Add(head);
+    for (const Arg& arg : program_.args(call)) h.Add(Contribution(arg));
+    DefineResults(call, h.Finish(), {});
+  }
+
+  void DefineResults(NodeId n, Digest node,
+                     const std::vector<AliasId>& aliases) {
+    const ValueRange results = program_.node(n).results;
+    for (uint32_t i = 0; i < results.count; ++i) {
+      hasher_.Reset();
+      hasher_.Add(uint64_t{kTagResult});
+      hasher_.Add(node);
+      hasher_.Add(uint64_t{i});
+      hasher_.Add(TypeDigest(program_.value(results[i]).type));
+      Define(results[i], hasher_.Finish(),
+             i < aliases.size() && aliases[i] != kNoAlias ? aliases[i]
+                                                          : NewAlias());
+    }
+  }
+
+  void HashNode(GraphId g, NodeId n, std::vector<WiringRoot>* effects) {
+    const Node& node = program_.node(n);
+    switch (node.kind) {
+      case NodeKind::kOp:
+        HashOp(g, n, effects);
+        return;
+      case NodeKind::kChildCall:
+        Enter(n, node.child, effects);
+        return;
+      case NodeKind::kDelegateCall:
+        HashDelegateCall(n, effects);
+        return;
+      case NodeKind::kGetState:
+        if (node.results.count == 1 && node.state.valid()) {
+          Define(node.results[0], StateIdentity(node.state),
+                 StorageAlias(node.state));
+        }
+        return;
+      case NodeKind::kOutput:
+        return;
+    }
+  }
+
+  void HashDelegateCall(NodeId n, std::vector<WiringRoot>* effects) {
+    const Delegate& d = program_.delegates[program_.node(n).delegate.index];
+    if (d.source.valid()) {
+      Enter(n, d.source, effects);
+      return;
+    }
+    Hasher h;
+    h.Add(context_.view(d.backend));
+    h.Add(d.payload_digest);
+    OpaqueCall(n, h.Finish());
+    const auto args = program_.args(n);
+    const ValueRange results = program_.node(n).results;
+    for (const DeclaredWrite& w : d.writes) {
+      if (w.input >= args.size() || w.output >= results.count ||
+          !args[w.input].is_value()) {
+        continue;
+      }
+      const AliasId alias = aliases_[args[w.input].v.value.index];
+      const ValueId out = results[w.output];
+      if (alias != kNoAlias) versions_[alias] = digests_[out.index];
+      aliases_[out.index] = alias;
+    }
+  }
+
+  void HashOp(GraphId g, NodeId n, std::vector<WiringRoot>* effects) {
+    const Node& node = program_.node(n);
+    const OpInfo& op = context_.op(node.op);
+    op_hasher_.Reset();
+    op_hasher_.Add(uint64_t{kTagNode});
+    op_hasher_.Add(Text(op.name));
+    const auto args = program_.args(node.args);
+    for (const Arg& arg : args) {
+      if (op.schema != nullptr && arg.name.valid()) {
+        op_hasher_.Add(Text(arg.name));
+      }
+      op_hasher_.Add(Contribution(arg));
+    }
+    const bool opaque = op.schema == nullptr && !op.is_higher_order &&
+                        !op.is_python_function;
+    const bool random = op.schema != nullptr && op.schema->nondeterministic;
+    // Draws and unknown operators keep their order among themselves.
+    if (random) op_hasher_.Add(random_version_);
+    if (opaque) op_hasher_.Add(opaque_version_);
+    const Digest digest = op_hasher_.Finish();
+    if (random) random_version_ = digest;
+    if (opaque) opaque_version_ = digest;
+
+    std::vector<AliasId> aliases;
+    if (op.schema != nullptr && (op.schema->is_view() ||
+                                 op.schema->is_mutating())) {
+      aliases = ResultAliases(node, *op.schema);
+      Write(node, *op.schema, digest);
+    }
+    DefineResults(n, digest, aliases);
+    if (opaque || random || node.results.count == 0) {
+      WiringRoot root;
+      root.kind = WiringRoot::Kind::kEffect;
+      root.digest = digest;
+      root.node = n;
+      root.graph = g;
+      // A write without results is a mutation of what it writes.
+      if (op.schema == nullptr || !op.schema->is_mutating()) {
+        effects->push_back(root);
+      }
+    }
+  }
+
+  // The storage class of the value passed as schema argument `i`.
+  AliasId ArgAlias(const Node& node, const OpSchema& schema, size_t i) {
+    for (uint32_t k = 0; k < node.args.count; ++k) {
+      const Arg& arg = program_.arg(node.args[k]);
+      if (program_.view(arg.name) != schema.args[i].name) continue;
+      if (arg.is_value()) return aliases_[arg.v.value.index];
+      if (arg.kind == ArgKind::kList && arg.list.count > 0) {
+        const Arg& first = program_.arg(arg.list[0]);
+        if (first.is_value()) return aliases_[first.v.value.index];
+      }
+    }
+    return kNoAlias;
+  }
+
+  std::vector<AliasId> ResultAliases(const Node& node,
+                                     const OpSchema& schema) {
+    std::vector<AliasId> out(node.results.count, kNoAlias);
+    for (uint32_t r = 0; r < node.results.count; ++r) {
+      // A list result stands for all of its elements.
+      const size_t k = std::min<size_t>(r, schema.returns.size() - 1);
+      if (schema.returns.empty() || schema.returns[k].alias_set.empty()) {
+        continue;
+      }
+      for (size_t i = 0; i < schema.args.size(); ++i) {
+        if (SharesLetter(schema.args[i].alias_set,
+                         schema.returns[k].alias_set)) {
+          out[r] = ArgAlias(node, schema, i);
+          break;
+        }
+      }
+    }
+    return out;
+  }
+
+  void Write(const Node& node, const OpSchema& schema, const Digest& digest) {
+    for (size_t i = 0; i < schema.args.size(); ++i) {
+      if (!schema.args[i].is_written) continue;
+      const AliasId alias = ArgAlias(node, schema, i);
+      if (alias == kNoAlias) continue;
+      hasher_.Reset();
+      hasher_.Add(uint64_t{kTagVersion});
+      hasher_.Add(digest);
+      hasher_.Add(static_cast<uint64_t>(i));
+      versions_[alias] = hasher_.Finish();
+    }
+  }
+
+  // --- the program's outside ---
+
+  WiringRoot Output(size_t i, const Arg& arg) {
+    WiringRoot root;
+    root.index = static_cast<uint32_t>(i);
+    root.graph = Program::kRoot;
+    if (arg.is_value()) {
+      root.value = arg.v.value;
+      root.node = program_.value(root.value).def;
+    }
+    hasher_.Reset();
+    const Digest contribution = Contribution(arg);
+    hasher_.Reset();
+    hasher_.Add(uint64_t{kTagOutput});
+    if (i < program_.signature.outputs.size()) {
+      const OutputSpec& spec = program_.signature.outputs[i];
+      hasher_.Add(static_cast<uint64_t>(spec.kind));
+      hasher_.Add(uint64_t{spec.input});
+      if (spec.state.valid()) hasher_.Add(StateIdentity(spec.state));
+    }
+    hasher_.Add(contribution);
+    root.digest = hasher_.Finish();
+    return root;
+  }
+
+  // Inputs and state that the program writes in place.
+  void AddMutatedInputs(std::vector<WiringRoot>* effects) {
+    std::vector<bool> seen(versions_.size(), false);
+    for (const ValueId v : program_.root().inputs) {
+      const AliasId alias = aliases_[v.index];
+      if (alias == kNoAlias || versions_[alias] == Digest() || seen[alias]) {
+        continue;
+      }
+      seen[alias] = true;
+      hasher_.Reset();
+      hasher_.Add(uint64_t{kTagMutated});
+      hasher_.Add(digests_[v.index]);
+      hasher_.Add(versions_[alias]);
+      WiringRoot root;
+      root.kind = WiringRoot::Kind::kEffect;
+      root.digest = hasher_.Finish();
+      root.graph = Program::kRoot;
+      root.value = v;
+      effects->push_back(root);
+    }
+  }
+
+  void AddSpec(const TreeSpec& spec, Hasher* h) {
+    h->Add(uint64_t{kTagSpec});
+    h->Add(uint64_t{spec.is_leaf});
+    if (spec.is_leaf) return;
+    h->Add(std::string_view(spec.type));
+    h->Add(std::string_view(spec.context));
+    h->Add(static_cast<uint64_t>(spec.children.size()));
+    for (const TreeSpec& child : spec.children) AddSpec(child, h);
+  }
+
+  Digest HashConvention() {
+    Hasher h;
+    h.Add(uint64_t{kTagConvention});
+    const auto& inputs = program_.root().inputs;
+    h.Add(static_cast<uint64_t>(inputs.size()));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (i < program_.signature.inputs.size()) {
+        const InputSpec& spec = program_.signature.inputs[i];
+        h.Add(static_cast<uint64_t>(spec.kind));
+        if (spec.state.valid()) h.Add(StateIdentity(spec.state));
+      }
+      h.Add(TypeDigest(program_.value(inputs[i]).type));
+    }
+    h.Add(static_cast<uint64_t>(program_.signature.outputs.size()));
+    for (const auto* spec : {&program_.in_spec, &program_.out_spec}) {
+      h.Add(uint64_t{spec->has_value()});
+      if (spec->has_value()) AddSpec(**spec, &h);
+    }
+    std::vector<Digest> ranges;
+    for (const SymbolRange& range : program_.ranges) {
+      Hasher r;
+      if (range.expr.valid()) {
+        r.Add(std::string_view(context_.exprs.PrintSrepr(range.expr)));
+      } else {
+        r.Add(std::string_view(range.key));
+      }
+      for (const auto& bound : {range.min, range.max}) {
+        r.Add(uint64_t{bound.has_value()});
+        r.Add(static_cast<uint64_t>(bound.value_or(0)));
+      }
+      ranges.push_back(r.Finish());
+    }
+    std::sort(ranges.begin(), ranges.end());
+    for (const Digest& d : ranges) h.Add(d);
+    return h.Finish();
+  }
+
+  const Program& program_;
+  const Context& context_;
+  Hasher hasher_, op_hasher_;
+  std::vector<Digest> digests_;   // by value
+  std::vector<AliasId> aliases_;  // by value
+  std::vector<Digest> versions_;  // by alias: its last write, zero = none
+  std::vector<Digest> texts_;     // by string
+  std::vector<bool> text_known_;
+  std::vector<Digest> types_;     // by type, zero = not computed
+  std::vector<Digest> functions_; // by graph
+  std::vector<bool> function_known_;
+  std::vector<bool> entered_;     // by graph: being hashed now
+  std::vector<Digest> state_digests_;
+  std::vector<AliasId> storage_aliases_;
+  Digest random_version_, opaque_version_;
+};
+
+}  // namespace
+
+Wiring ComputeWiring(const Program& program) {
+  return WiringHasher(program).Run();
+}
+
+std::vector<Digest> ComputeValueDigests(const Program& program) {
+  WiringHasher hasher(program);
+  hasher.Run();
+  return hasher.TakeValueDigests();
+}
+
+}  // namespace tenon

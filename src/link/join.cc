@@ -1,0 +1,271 @@
+#include "link/join.h"
+
+#include <string>
+#include <vector>
+
+#include "ir/clone.h"
+
+namespace tenon {
+namespace {
+
+// What is bound to each input of the child: the index of the call's argument,
+// in the order of the child's inputs.
+using Binding = std::vector<uint32_t>;
+
+constexpr uint32_t kUnbound = 0xFFFFFFFFu;
+
+std::string CallName(const Program& program, GraphId parent, NodeId call) {
+  return program.Describe(parent, call);
+}
+
+// The leaves of the child's outputs, in order: an argument per leaf.
+std::vector<ArgId> OutputLeaves(const Program& program, GraphId child) {
+  std::vector<ArgId> leaves;
+  program.ForEachArg(program.node(program.graph(child).output).args,
+                     [&](const Arg& arg, ArgId id) {
+                       if (!arg.has_items()) leaves.push_back(id);
+                     });
+  return leaves;
+}
+
+// Checks that the call fits the child and finds what goes where (J-1).
+Expected<Binding> Bind(const Program& program, GraphId parent, NodeId call,
+                       Diagnostics& diags) {
+  const GraphId child = program.node(call).child;
+  const Graph& graph = program.graph(child);
+  const Place place = Place::Node(CallName(program, parent, call));
+  const std::string child_name(program.view(graph.name));
+  Binding binding(graph.inputs.size(), kUnbound);
+  bool ok = true;
+  uint32_t position = 0, i = 0;
+  for (const Arg& arg : program.args(call)) {
+    const uint32_t arg_index = i++;
+    uint32_t input = kUnbound;
+    if (arg.pass != PassKind::kKeyword) {
+      if (position >= binding.size()) {
+        ok = false;
+        diags.Error(Rule::kJ1, place)
+            << "child '" << child_name << "' takes " << binding.size()
+            << " arguments, the call passes more";
+        continue;
+      }
+      input = position++;
+    } else {
+      for (uint32_t k = 0; k < graph.parameters.size(); ++k) {
+        if (graph.parameters[k] == arg.name) input = k;
+      }
+      if (input == kUnbound || input >= binding.size()) {
+        ok = false;
+        diags.Error(Rule::kJ1, place)
+            << "child '" << child_name << "' declares no parameter '"
+            << program.view(arg.name) << "'";
+        continue;
+      }
+    }
+    if (binding[input] != kUnbound) {
+      ok = false;
+      diags.Error(Rule::kJ1, place)
+          << "input " << input << " of child '" << child_name
+          << "' is passed twice";
+      continue;
+    }
+    binding[input] = arg_index;
+  }
+  for (uint32_t k = 0; k < binding.size(); ++k) {
+    if (binding[k] != kUnbound) continue;
+    ok = false;
+    auto error = diags.Error(Rule::kJ1, place);
+    error << "input " << k << " of child '" << child_name << "' is not passed";
+    if (k < graph.parameters.size()) {
+      error << " (parameter '" << program.view(graph.parameters[k]) << "')";
+    }
+  }
+  const size_t num_leaves = OutputLeaves(program, child).size();
+  if (num_leaves != program.node(call).results.count) {
+    ok = false;
+    diags.Error(Rule::kJ4, place)
+        << "child '" << child_name << "' returns " << num_leaves
+        << " values, the call has " << program.node(call).results.count
+        << " results";
+  }
+  if (!ok) return Failure{};
+  return binding;
+}
+
+// Puts what `arg` holds in place of every use of `v`.
+void Substitute(Program* program, ValueId v, const Arg& arg) {
+  if (arg.is_value()) {
+    program->ReplaceAllUses(v, arg.v.value);
+    return;
+  }
+  program->ForEachUse(v, [&](UseId u) {
+    Arg copy = arg;
+    if (arg.has_items()) {
+      copy.list = program->CopyArgs(
+          arg.list, program->use(u).user, [](ValueId x) { return x; },
+          [](GraphId g) { return g; });
+    }
+    program->ReplaceUse(u, copy);
+  });
+}
+
+void JoinBound(Program* program, GraphId parent, NodeId call, JoinMode mode,
+               const Binding& binding) {
+  GraphId child = program->node(call).child;
+  if (mode == JoinMode::kCopy) {
+    CloneMap map;
+    child = CloneGraph(*program, child, program, &map);
+  }
+  const ArgRange args = program->node(call).args;
+  for (uint32_t i = 0; i < binding.size(); ++i) {
+    const ValueId input = program->graph(child).inputs[i];
+    Substitute(program, input, program->arg(args[binding[i]]));
+  }
+  // Outputs are read only now, so that an input passed straight through is
+  // already what the call passed (J-3).
+  const std::vector<ArgId> leaves = OutputLeaves(*program, child);
+  const ValueRange results = program->node(call).results;
+  for (uint32_t i = 0; i < results.count; ++i) {
+    Substitute(program, results[i], program->arg(leaves[i]));
+  }
+  program->SetOutputs(child, {});
+  program->SpliceBefore(parent, call, child);
+  program->EraseGraph(child);
+  program->Erase(parent, call);
+}
+
+// Graphs that the root reaches through calls and nested graphs, callees before
+// callers. Reports cycles.
+class ReachableGraphs {
+ public:
+  ReachableGraphs(const Program& program, Diagnostics& diags)
+      : program_(program), diags_(diags), state_(program.num_graphs()) {}
+
+  Expected<std::vector<GraphId>> Collect() {
+    // An explicit stack: nesting is as deep as the input says.
+    Push(Program::kRoot);
+    while (!stack_.empty()) {
+      Entry& top = stack_.back();
+      if (top.next == top.callees.size()) {
+        state_[top.graph.index] = kDone;
+        order_.push_back(top.graph);
+        stack_.pop_back();
+        continue;
+      }
+      const GraphId callee = top.callees[top.next++];
+      if (state_[callee.index] == kOpen) {
+        return diags_.Error(Rule::kJ7,
+                            Place::Node(std::string(program_.view(
+                                program_.graph(callee).name))))
+               << "the child reaches itself";
+      }
+      if (state_[callee.index] == kNew) Push(callee);
+    }
+    return std::move(order_);
+  }
+
+ private:
+  enum State : uint8_t { kNew, kOpen, kDone };
+  struct Entry {
+    GraphId graph;
+    std::vector<GraphId> callees;
+    size_t next = 0;
+  };
+
+  void Push(GraphId g) {
+    Entry entry;
+    entry.graph = g;
+    for (const NodeId n : program_.nodes(g)) {
+      program_.ForEachNestedGraph(
+          n, [&](GraphId callee) { entry.callees.push_back(callee); });
+    }
+    state_[g.index] = kOpen;
+    stack_.push_back(std::move(entry));
+  }
+
+  const Program& program_;
+  Diagnostics& diags_;
+  std::vector<State> state_;
+  std::vector<Entry> stack_;
+  std::vector<GraphId> order_;
+};
+
+struct PendingCall {
+  GraphId parent;
+  NodeId call;
+  Binding binding;
+};
+
+}  // namespace
+
+Status JoinCall(Program* program, GraphId parent, NodeId call, JoinMode mode,
+                Diagnostics& diags) {
+  auto binding = Bind(*program, parent, call, diags);
+  if (!binding) return Failure{};
+  JoinBound(program, parent, call, mode, *binding);
+  return {};
+}
+
+Status JoinAll(Program* program, Diagnostics& diags) {
+  auto order = ReachableGraphs(*program, diags).Collect();
+  if (!order) return Failure{};
+  // Everything is checked before anything changes.
+  std::vector<PendingCall> pending;
+  std::vector<uint32_t> calls_left(program->num_graphs(), 0);
+  bool ok = true;
+  for (const GraphId g : *order) {
+    for (const NodeId n : program->nodes(g)) {
+      // A graph that is also an operand of control flow must stay.
+      program->ForEachArg(program->node(n).args, [&](const Arg& arg, ArgId) {
+        if (arg.kind == ArgKind::kGraph) ++calls_left[arg.graph.index];
+      });
+      if (program->node(n).kind != NodeKind::kChildCall) continue;
+      auto binding = Bind(*program, g, n, diags);
+      if (!binding) {
+        ok = false;
+        continue;
+      }
+      ++calls_left[program->node(n).child.index];
+      pending.push_back({g, n, std::move(*binding)});
+    }
+  }
+  if (!ok) return Failure{};
+  // A graph that a delegate stands for is kept for it.
+  for (const Delegate& d : program->delegates) {
+    if (d.source.valid()) ++calls_left[d.source.index];
+  }
+  // Callees come first, so each child is flat when it is joined or copied.
+  for (const PendingCall& p : pending) {
+    uint32_t& left = calls_left[program->node(p.call).child.index];
+    --left;
+    JoinBound(program, p.parent, p.call,
+              left == 0 ? JoinMode::kMove : JoinMode::kCopy, p.binding);
+  }
+  return {};
+}
+
+Status ExpandDelegates(Program* program, Diagnostics& diags) {
+  bool ok = true;
+  for (const Delegate& d : program->delegates) {
+    if (d.source.valid()) continue;
+    ok = false;
+    diags.Error(Rule::kUnsupported,
+                Place::Node(std::string(program->view(d.name))))
+        << "the delegate doesn't say which graph it was compiled from";
+  }
+  if (!ok) return Failure{};
+  for (uint32_t g = 0; g < program->num_graphs(); ++g) {
+    if (program->graph(GraphId(g)).is_erased) continue;
+    for (const NodeId n : program->nodes(GraphId(g))) {
+      Node& node = program->mutable_node(n);
+      if (node.kind != NodeKind::kDelegateCall) continue;
+      node.kind = NodeKind::kChildCall;
+      node.child = program->delegates[node.delegate.index].source;
+      node.delegate = DelegateId();
+    }
+  }
+  program->delegates.clear();
+  return {};
+}
+
+}  // namespace tenon
