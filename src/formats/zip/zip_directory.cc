@@ -1,0 +1,308 @@
+#include "formats/zip/zip_directory.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "formats/zip/zip_layout.h"
+
+namespace tenon::zip {
+namespace {
+
+struct EndRecord {
+  uint64_t num_members = 0;
+  uint64_t size_bytes = 0;  // of the directory
+  uint64_t offset = 0;      // of the directory
+  uint64_t at = 0;          // where the end structures begin
+};
+
+// Sizes and offset of a directory or local entry, of which the zip64 block
+// states those that don't fit 32 bits.
+struct Extent {
+  uint64_t size = 0;
+  uint64_t stored = 0;
+  uint64_t offset = 0;
+};
+
+class DirectoryReader {
+ public:
+  DirectoryReader(Bytes bytes, const std::string& file_name,
+                  const ZipLimits& limits, Diagnostics& diags)
+      : bytes_(bytes), file_name_(file_name), limits_(limits), diags_(diags) {}
+
+  Expected<std::vector<ZipMember>> Read() {
+    TENON_ASSIGN(const EndRecord end, FindEnd());
+    if (end.offset > end.at || end.size_bytes > end.at - end.offset) {
+      return Error(Rule::kFile01, end.at)
+             << "the central directory of " << end.size_bytes
+             << " bytes at byte " << end.offset
+             << " reaches beyond the end record";
+    }
+    // Before the table is allocated: each entry takes at least 46 bytes.
+    if (end.num_members > end.size_bytes / kCentralBytes) {
+      return Error(Rule::kFile01, end.at)
+             << end.num_members << " members don't fit a directory of "
+             << end.size_bytes << " bytes";
+    }
+    if (end.num_members > limits_.max_members) {
+      return Error(Rule::kFile01, end.at)
+             << end.num_members << " members, more than the limit of "
+             << limits_.max_members;
+    }
+    std::vector<ZipMember> members;
+    members.reserve(end.num_members);
+    ByteCursor cursor(bytes_.first(end.offset + end.size_bytes), end.offset);
+    for (uint64_t i = 0; i < end.num_members; ++i) {
+      TENON_ASSIGN(ZipMember member, ReadEntry(i, cursor));
+      TENON_TRY(CheckLocalHeader(end.offset, &member));
+      members.push_back(member);
+    }
+    if (cursor.left() > 0) {
+      return Error(Rule::kFile01, cursor.offset())
+             << cursor.left() << " bytes follow the directory's last entry";
+    }
+    TENON_TRY(CheckOverlaps(members));
+    return members;
+  }
+
+ private:
+  DiagnosticBuilder Error(Rule rule, uint64_t offset) {
+    return diags_.Error(rule, Place::Offset(file_name_, offset));
+  }
+
+  template <typename T>
+  T At(uint64_t offset) const {
+    T value;
+    std::memcpy(&value, bytes_.data() + offset, sizeof(T));
+    return value;
+  }
+
+  // The last end record whose comment ends with the file.
+  Expected<EndRecord> FindEnd() {
+    const uint64_t size = bytes_.size();
+    if (size >= kEndBytes) {
+      const uint64_t lowest = size > kEndBytes + kMaxCommentBytes
+                                  ? size - kEndBytes - kMaxCommentBytes
+                                  : 0;
+      for (uint64_t at = size - kEndBytes + 1; at-- > lowest;) {
+        if (At<uint32_t>(at) == kEndSignature &&
+            at + kEndBytes + At<uint16_t>(at + 20) == size) {
+          return ReadEnd(at);
+        }
+      }
+    }
+    return diags_.Error(Rule::kFile01, Place::File(file_name_))
+           << "no end record of a zip archive in " << size << " bytes";
+  }
+
+  Expected<EndRecord> ReadEnd(uint64_t at) {
+    if (at >= kLocator64Bytes &&
+        At<uint32_t>(at - kLocator64Bytes) == kLocator64Signature) {
+      return ReadEnd64(at - kLocator64Bytes);
+    }
+    EndRecord end;
+    end.at = at;
+    end.num_members = At<uint16_t>(at + 10);
+    end.size_bytes = At<uint32_t>(at + 12);
+    end.offset = At<uint32_t>(at + 16);
+    if (At<uint16_t>(at + 4) != 0 || At<uint16_t>(at + 6) != 0 ||
+        At<uint16_t>(at + 8) != end.num_members) {
+      return Error(Rule::kFile01, at) << "the archive spans several disks";
+    }
+    return end;
+  }
+
+  Expected<EndRecord> ReadEnd64(uint64_t locator) {
+    const uint64_t at = At<uint64_t>(locator + 8);
+    if (locator < kEnd64Bytes || at > locator - kEnd64Bytes ||
+        At<uint32_t>(at) != kEnd64Signature) {
+      return Error(Rule::kFile01, locator)
+             << "no zip64 end record at byte " << at;
+    }
+    if (At<uint32_t>(locator + 4) != 0 || At<uint32_t>(at + 16) != 0 ||
+        At<uint32_t>(at + 20) != 0) {
+      return Error(Rule::kFile01, at) << "the archive spans several disks";
+    }
+    EndRecord end;
+    end.at = at;
+    end.num_members = At<uint64_t>(at + 32);
+    end.size_bytes = At<uint64_t>(at + 40);
+    end.offset = At<uint64_t>(at + 48);
+    return end;
+  }
+
+  Expected<ZipMember> ReadEntry(uint64_t index, ByteCursor& cursor) {
+    const uint64_t at = cursor.offset();
+    const auto fixed = cursor.Take(kCentralBytes);
+    if (!fixed || At<uint32_t>(at) != kCentralSignature) {
+      return Error(Rule::kFile01, at)
+             << "central directory entry " << index
+             << (fixed ? " has a wrong signature" : " is cut off");
+    }
+    const uint16_t flags = At<uint16_t>(at + 8);
+    const uint16_t method = At<uint16_t>(at + 10);
+    const auto name = cursor.Take(At<uint16_t>(at + 28));
+    const auto extra = name ? cursor.Take(At<uint16_t>(at + 30)) : std::nullopt;
+    if (!extra || !cursor.Take(At<uint16_t>(at + 32))) {
+      return Error(Rule::kFile01, at)
+             << "central directory entry " << index << " is cut off";
+    }
+    ZipMember member;
+    member.name = AsText(*name);
+    if (!IsPlainMemberName(member.name)) {
+      return Error(Rule::kFile03, at)
+             << "member '" << Printable(member.name)
+             << "' isn't called by a plain relative name";
+    }
+    if (flags & kFlagEncrypted) {
+      return Unsupported(member) << "is encrypted";
+    }
+    if (method != kMethodStored && method != kMethodDeflated) {
+      return Unsupported(member) << "has compression method " << method
+                                 << ", expected 0 (stored) or 8 (deflated)";
+    }
+    member.is_deflated = method == kMethodDeflated;
+    member.crc = At<uint32_t>(at + 16);
+    Extent extent{At<uint32_t>(at + 24), At<uint32_t>(at + 20),
+                  At<uint32_t>(at + 42)};
+    if (!ApplyZip64(*extra, &extent)) {
+      return Error(Rule::kFile01, at)
+             << "member '" << member.name << "' has a bad zip64 block";
+    }
+    member.size_bytes = extent.size;
+    member.stored_bytes = extent.stored;
+    member.header_offset = extent.offset;
+    if (!member.is_deflated && member.size_bytes != member.stored_bytes) {
+      return Error(Rule::kFile02, at)
+             << "member '" << member.name << "' is stored in "
+             << member.stored_bytes << " bytes but has " << member.size_bytes;
+    }
+    return member;
+  }
+
+  DiagnosticBuilder Unsupported(const ZipMember& member) {
+    DiagnosticBuilder error =
+        diags_.Error(Rule::kUnsupported, Place::File(file_name_));
+    error << "member '" << member.name << "' ";
+    return error;
+  }
+
+  // Replaces each field that is all ones by its value in the zip64 block.
+  static bool ApplyZip64(Bytes extra, Extent* extent) {
+    uint64_t* const wanted[] = {&extent->size, &extent->stored,
+                                &extent->offset};
+    ByteCursor cursor(extra);
+    while (cursor.left() > 0) {
+      const auto id = cursor.Read<uint16_t>();
+      const auto size = cursor.Read<uint16_t>();
+      const auto block = size ? cursor.Take(*size) : std::nullopt;
+      if (!id || !block) return false;
+      if (*id != kExtraZip64) continue;
+      ByteCursor fields(*block);
+      for (uint64_t* field : wanted) {
+        if (*field != kMax32) continue;
+        const auto value = fields.Read<uint64_t>();
+        if (!value) return false;
+        *field = *value;
+      }
+      return true;
+    }
+    return true;
+  }
+
+  // Finds the payload and compares what the local header repeats.
+  Status CheckLocalHeader(uint64_t directory, ZipMember* member) {
+    const uint64_t at = member->header_offset;
+    if (at > directory || directory - at < kLocalBytes) {
+      return Error(Rule::kFile02, at)
+             << "the local header of member '" << member->name
+             << "' lies outside the " << directory
+             << " bytes before the directory";
+    }
+    if (At<uint32_t>(at) != kLocalSignature) {
+      return Error(Rule::kFile02, at) << "no local header of member '"
+                                      << member->name << "'";
+    }
+    const uint16_t flags = At<uint16_t>(at + 6);
+    const uint16_t method = At<uint16_t>(at + 8);
+    const uint64_t name_bytes = At<uint16_t>(at + 26);
+    const uint64_t extra_bytes = At<uint16_t>(at + 28);
+    uint64_t left = directory - at - kLocalBytes;
+    if (name_bytes > left || extra_bytes > left - name_bytes) {
+      return Error(Rule::kFile02, at) << "the local header of member '"
+                                      << member->name << "' is cut off";
+    }
+    left -= name_bytes + extra_bytes;
+    const std::string_view name =
+        AsText(bytes_.subspan(at + kLocalBytes, name_bytes));
+    if (name != member->name ||
+        method != (member->is_deflated ? kMethodDeflated : kMethodStored) ||
+        flags & kFlagEncrypted) {
+      return Error(Rule::kFile02, at)
+             << "the local header of member '" << member->name
+             << "' disagrees with the central directory";
+    }
+    if (!(flags & kFlagDescriptor)) {
+      Extent extent{At<uint32_t>(at + 22), At<uint32_t>(at + 18), 0};
+      const Bytes extra =
+          bytes_.subspan(at + kLocalBytes + name_bytes, extra_bytes);
+      if (!ApplyZip64(extra, &extent) || extent.size != member->size_bytes ||
+          extent.stored != member->stored_bytes) {
+        return Error(Rule::kFile02, at)
+               << "the local header of member '" << member->name
+               << "' states other sizes than the central directory";
+      }
+    }
+    if (member->stored_bytes > left) {
+      return Error(Rule::kFile02, at)
+             << "member '" << member->name << "' has " << member->stored_bytes
+             << " bytes, but only " << left << " are left";
+    }
+    member->payload_offset = at + kLocalBytes + name_bytes + extra_bytes;
+    return {};
+  }
+
+  // No byte belongs to two members, header to payload.
+  Status CheckOverlaps(const std::vector<ZipMember>& members) {
+    std::vector<const ZipMember*> order;
+    order.reserve(members.size());
+    for (const ZipMember& m : members) order.push_back(&m);
+    std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+      return a->header_offset < b->header_offset;
+    });
+    for (size_t i = 1; i < order.size(); ++i) {
+      const ZipMember& before = *order[i - 1];
+      if (before.payload_offset + before.stored_bytes >
+          order[i]->header_offset) {
+        return Error(Rule::kFile02, order[i]->header_offset)
+               << "members '" << before.name << "' and '" << order[i]->name
+               << "' overlap";
+      }
+    }
+    return {};
+  }
+
+  static std::string Printable(std::string_view name) {
+    std::string out;
+    for (const char c : name.substr(0, 200)) {
+      const auto u = static_cast<unsigned char>(c);
+      out += u < 0x20 || u >= 0x7F ? '?' : c;
+    }
+    return out;
+  }
+
+  Bytes bytes_;
+  const std::string& file_name_;
+  const ZipLimits& limits_;
+  Diagnostics& diags_;
+};
+
+}  // namespace
+
+Expected<std::vector<ZipMember>> ReadDirectory(Bytes bytes,
+                                               const std::string& file_name,
+                                               const ZipLimits& limits,
+                                               Diagnostics& diags) {
+  return DirectoryReader(bytes, file_name, limits, diags).Read();
+}
+
+}  // namespace tenon::zip

@@ -1,0 +1,90 @@
+// Reads zip archives: the directory is checked as a whole before any member is
+// handed out (rules V-FILE-01 to V-FILE-03 and V-FILE-09).
+//
+// Stored members are views into the archive's bytes; nothing is copied and no
+// page of a payload is touched until somebody looks at it. Deflated members are
+// inflated into a buffer of their own, within limits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "diag/diagnostics.h"
+#include "support/byte_cursor.h"
+#include "support/expected.h"
+
+namespace tenon {
+
+struct ZipLimits {
+  uint64_t max_members = 10'000'000;
+  // All deflated members of one archive together, inflated.
+  uint64_t max_inflated_bytes = uint64_t{8} << 30;
+  // Inflated size over deflated size, for members of more than 1 MiB.
+  uint64_t max_ratio = 200;
+};
+
+// One entry of the central directory. Sizes are the directory's, which are
+// known to fit the file.
+struct ZipMember {
+  std::string_view name;  // as in the directory, root folder included
+  uint32_t crc = 0;
+  bool is_deflated = false;
+  uint64_t stored_bytes = 0;  // in the file
+  uint64_t size_bytes = 0;    // of the content
+  uint64_t header_offset = 0;
+  uint64_t payload_offset = 0;
+};
+
+// A member's content and what keeps it in memory.
+struct ZipContent {
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+};
+
+class ZipArchive {
+ public:
+  // Reads and checks the directory: it is complete and inside the file;
+  // members lie before it, inside the file, and don't overlap; local headers
+  // say the same as the directory; names are distinct, relative and without
+  // tricks. `file_name` stands in messages. Members are views of `bytes`.
+  static Expected<ZipArchive> Open(Bytes bytes,
+                                   std::shared_ptr<const void> owner,
+                                   std::string file_name,
+                                   const ZipLimits& limits,
+                                   Diagnostics& diags);
+
+  // In the order of the directory.
+  const std::vector<ZipMember>& members() const { return members_; }
+  // Null when there is none of that name.
+  const ZipMember* Find(std::string_view name) const;
+  const std::string& file_name() const { return file_name_; }
+
+  // The member's content; with `check_crc`, compared with the directory's
+  // checksum. Deflated members are always compared.
+  Expected<ZipContent> Read(const ZipMember& member, bool check_crc,
+                            Diagnostics& diags) const;
+
+ private:
+  Expected<ZipContent> Inflate(const ZipMember& member,
+                               Diagnostics& diags) const;
+
+  Bytes bytes_;
+  std::shared_ptr<const void> owner_;
+  std::string file_name_;
+  ZipLimits limits_;
+  std::vector<ZipMember> members_;
+  std::unordered_map<std::string_view, uint32_t> by_name_;
+};
+
+// CRC-32 of zip, over bytes of any length. `crc` continues an earlier one.
+uint32_t ZipCrc(Bytes bytes, uint32_t crc = 0);
+
+// Whether a member name is relative and plain: UTF-8 without control
+// characters, parts joined by '/', none of them empty, "." or "..".
+bool IsPlainMemberName(std::string_view name);
+
+}  // namespace tenon

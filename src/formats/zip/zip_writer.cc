@@ -1,0 +1,214 @@
+#include "formats/zip/zip_writer.h"
+
+#include <cstdio>
+
+#include "formats/zip/zip_layout.h"
+#include "formats/zip/zip_reader.h"
+#include "support/hash.h"
+
+namespace tenon {
+namespace {
+
+using namespace zip;
+
+constexpr uint64_t kAlignmentBytes = 64;
+constexpr uint16_t kVersionZip64 = 45;
+// Unix, zip specification 3.0: what PyTorch's writer states.
+constexpr uint16_t kMadeBy = 0x031E;
+
+template <typename T>
+void Put(std::string* out, T value) {
+  out->append(reinterpret_cast<const char*>(&value), sizeof(T));
+}
+
+// What the 32-bit field says when a zip64 block may hold the value.
+uint32_t Field32(uint64_t value) {
+  return value >= kMax32 ? kMax32 : static_cast<uint32_t>(value);
+}
+
+bool NeedsZip64(uint64_t size, uint64_t offset) {
+  return size >= kMax32 || offset >= kMax32;
+}
+
+void PutZip64Block(uint64_t size, uint64_t offset, std::string* out) {
+  if (!NeedsZip64(size, offset)) return;
+  const bool big = size >= kMax32;
+  const bool far = offset >= kMax32;
+  Put<uint16_t>(out, kExtraZip64);
+  Put<uint16_t>(out, (big ? 16 : 0) + (far ? 8 : 0));
+  if (big) {
+    Put<uint64_t>(out, size);
+    Put<uint64_t>(out, size);
+  }
+  if (far) Put<uint64_t>(out, offset);
+}
+
+uint16_t Flags(uint64_t size) {
+  return kFlagUtf8 | (size > 0 ? kFlagDescriptor : 0);
+}
+
+std::string LocalHeader(std::string_view name, uint64_t size,
+                        uint64_t offset) {
+  std::string extra;
+  PutZip64Block(size, offset, &extra);
+  const uint64_t start = offset + kLocalBytes + name.size() + extra.size() + 4;
+  const uint64_t padding =
+      (kAlignmentBytes - start % kAlignmentBytes) % kAlignmentBytes;
+  Put<uint16_t>(&extra, kExtraPadding);
+  Put<uint16_t>(&extra, static_cast<uint16_t>(padding));
+  extra.append(padding, 'Z');
+
+  std::string out;
+  Put(&out, kLocalSignature);
+  Put<uint16_t>(&out, 0);  // version needed
+  Put<uint16_t>(&out, Flags(size));
+  Put<uint16_t>(&out, kMethodStored);
+  Put<uint32_t>(&out, 0);  // time and date
+  Put<uint32_t>(&out, 0);  // checksum and sizes: in the descriptor
+  Put<uint32_t>(&out, 0);
+  Put<uint32_t>(&out, 0);
+  Put<uint16_t>(&out, static_cast<uint16_t>(name.size()));
+  Put<uint16_t>(&out, static_cast<uint16_t>(extra.size()));
+  out += name;
+  out += extra;
+  return out;
+}
+
+std::string Descriptor(uint32_t crc, uint64_t size, uint64_t offset) {
+  std::string out;
+  Put(&out, kDescriptorSignature);
+  Put(&out, crc);
+  if (NeedsZip64(size, offset)) {
+    Put<uint64_t>(&out, size);
+    Put<uint64_t>(&out, size);
+  } else {
+    Put<uint32_t>(&out, static_cast<uint32_t>(size));
+    Put<uint32_t>(&out, static_cast<uint32_t>(size));
+  }
+  return out;
+}
+
+std::string CentralEntry(std::string_view name, uint32_t crc, uint64_t size,
+                         uint64_t offset) {
+  std::string extra;
+  PutZip64Block(size, offset, &extra);
+  std::string out;
+  Put(&out, kCentralSignature);
+  Put<uint16_t>(&out, 0);  // made by
+  Put<uint16_t>(&out, 0);  // version needed
+  Put<uint16_t>(&out, Flags(size));
+  Put<uint16_t>(&out, kMethodStored);
+  Put<uint32_t>(&out, 0);  // time and date
+  Put(&out, crc);
+  Put<uint32_t>(&out, Field32(size));
+  Put<uint32_t>(&out, Field32(size));
+  Put<uint16_t>(&out, static_cast<uint16_t>(name.size()));
+  Put<uint16_t>(&out, static_cast<uint16_t>(extra.size()));
+  Put<uint16_t>(&out, 0);  // comment
+  Put<uint16_t>(&out, 0);  // disk
+  Put<uint16_t>(&out, 0);  // attributes
+  Put<uint32_t>(&out, 0);
+  Put<uint32_t>(&out, Field32(offset));
+  out += name;
+  out += extra;
+  return out;
+}
+
+std::string EndRecords(uint64_t count, uint64_t size, uint64_t offset) {
+  std::string out;
+  Put(&out, kEnd64Signature);
+  Put<uint64_t>(&out, kEnd64Bytes - 12);
+  Put(&out, kMadeBy);
+  Put(&out, kVersionZip64);
+  Put<uint32_t>(&out, 0);  // this disk
+  Put<uint32_t>(&out, 0);  // the directory's disk
+  Put(&out, count);
+  Put(&out, count);
+  Put(&out, size);
+  Put(&out, offset);
+
+  Put(&out, kLocator64Signature);
+  Put<uint32_t>(&out, 0);
+  Put<uint64_t>(&out, offset + size);
+  Put<uint32_t>(&out, 1);
+
+  const auto count16 = static_cast<uint16_t>(count >= kMax16 ? kMax16 : count);
+  Put(&out, kEndSignature);
+  Put<uint16_t>(&out, 0);
+  Put<uint16_t>(&out, 0);
+  Put(&out, count16);
+  Put(&out, count16);
+  Put(&out, Field32(size));
+  Put(&out, Field32(offset));
+  Put<uint16_t>(&out, 0);
+  return out;
+}
+
+}  // namespace
+
+bool ZipWriter::Fail(std::string message) {
+  error_ = std::move(message);
+  return false;
+}
+
+bool ZipWriter::Write(std::string_view text) {
+  return file_.Write(AsBytes(text)) || Fail(file_.error());
+}
+
+bool ZipWriter::Open(const std::string& path, std::string root) {
+  if (!IsPlainMemberName(root) || root.find('/') != std::string::npos) {
+    return Fail("'" + root + "' can't be the name of a root folder");
+  }
+  root_ = std::move(root);
+  return file_.Open(path) || Fail(file_.error());
+}
+
+bool ZipWriter::HasMember(std::string_view name) const {
+  return names_.count(std::string(name)) > 0;
+}
+
+bool ZipWriter::Add(std::string_view name, Bytes bytes) {
+  std::string full = root_ + "/";
+  full += name;
+  if (!IsPlainMemberName(full) || full.size() > kMax16) {
+    return Fail("'" + full + "' can't be the name of a member");
+  }
+  if (!names_.insert(std::string(name)).second) {
+    return Fail("member '" + full + "' is written twice");
+  }
+  const uint64_t offset = file_.offset();
+  const uint32_t crc = ZipCrc(bytes);
+  if (!Write(LocalHeader(full, bytes.size(), offset))) return false;
+  if (!bytes.empty()) {
+    if (!file_.Write(bytes)) return Fail(file_.error());
+    if (!Write(Descriptor(crc, bytes.size(), offset))) return false;
+  }
+  entries_.push_back({std::move(full), crc, bytes.size(), offset});
+  return true;
+}
+
+bool ZipWriter::Finish() {
+  const uint64_t offset = file_.offset();
+  for (const Entry& e : entries_) {
+    if (!Write(CentralEntry(e.name, e.crc, e.size, e.offset))) return false;
+  }
+  const uint64_t size = file_.offset() - offset;
+  if (!Write(EndRecords(entries_.size(), size, offset))) return false;
+  return file_.Commit() || Fail(file_.error());
+}
+
+std::string ZipWriter::SerializationId() const {
+  Hasher names, checksums;
+  for (const Entry& e : entries_) {
+    // Without the root, so that a file can be renamed.
+    names.Add(std::string_view(e.name).substr(root_.size() + 1));
+    checksums.Add(uint64_t{e.crc});
+  }
+  char text[48];
+  std::snprintf(text, sizeof(text), "%020llu%020llu",
+                static_cast<unsigned long long>(names.Finish().low),
+                static_cast<unsigned long long>(checksums.Finish().low));
+  return text;
+}
+
+}  // namespace tenon

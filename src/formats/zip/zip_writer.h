@@ -1,0 +1,56 @@
+// Writes the zip container that PyTorch writes: every member stored, payloads
+// at multiples of 64 bytes, sizes in data descriptors, zip64 where needed
+// (docs/formats/pt2.md, "The container").
+//
+// Members go to the file in the order of the calls, straight from where their
+// bytes lie. Same calls, same bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "support/atomic_file.h"
+#include "support/byte_cursor.h"
+
+namespace tenon {
+
+class ZipWriter {
+ public:
+  // Members are called `root`/name. The file appears at `path` on Finish.
+  // Each call returns false with `error()` set on failure; after that, only
+  // destroy the writer.
+  bool Open(const std::string& path, std::string root);
+  // One member, whole. `name` must be plain and new.
+  bool Add(std::string_view name, Bytes bytes);
+  // Writes the directory and puts the file in place.
+  bool Finish();
+
+  bool HasMember(std::string_view name) const;
+  uint64_t offset() const { return file_.offset(); }
+  // Digits that PyTorch calls the serialization id: 20 for the names written
+  // so far, 20 for their checksums.
+  std::string SerializationId() const;
+  const std::string& error() const { return error_; }
+
+ private:
+  struct Entry {
+    std::string name;
+    uint32_t crc = 0;
+    uint64_t size = 0;
+    uint64_t offset = 0;
+  };
+
+  bool Write(std::string_view text);
+  bool Fail(std::string message);
+
+  AtomicFile file_;
+  std::string root_;
+  std::vector<Entry> entries_;
+  std::unordered_set<std::string> names_;
+  std::string error_;
+};
+
+}  // namespace tenon
