@@ -14,8 +14,8 @@ packages=(
   # Tests and benchmarks.
   libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
   llvm-14-tools libclang-rt-14-dev python3 python3-venv
-  # Pictures of graphs.
-  graphviz
+  # Pictures of graphs, the layout of the code.
+  graphviz clang-format
 )
 
 # Prints the packages of the list that aren't installed.
