@@ -72,6 +72,10 @@ class Backend {
   virtual ScalarBoundary scalar_boundary() const {
     return ScalarBoundary::kScalar;
   }
+  // Whether views that a region returns share the caller's storage, and writes
+  // in place reach it, as in the original program. A backend that doesn't is
+  // never given a node that touches storage which some node writes (M-5).
+  virtual bool preserves_aliasing() const { return false; }
   // `region` is a program of its own: its root graph is the region, its inputs
   // are what the call passes, in order, with symbolic types and ranges.
   virtual Expected<CompiledRegion> Compile(const Program& region,

@@ -1,0 +1,46 @@
+// From what a caller passes to the program's user inputs (rules S-5, S-6).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "diag/diagnostics.h"
+#include "ir/program.h"
+#include "runtime/pytree.h"
+#include "support/expected.h"
+
+namespace tenon {
+
+// The leaves of `arguments` in the order of in_spec. Keywords come in any
+// order. A missing, unexpected or doubled argument or another structure is an
+// error that names the leaf's path. A program without an in_spec takes one
+// positional leaf per user input.
+Expected<std::vector<RuntimeValue>> FlattenCall(const Program& program,
+                                                const CallArguments& arguments,
+                                                Diagnostics& diags);
+
+// Values of the size symbols of one call, by expression index.
+using SymbolValues = std::unordered_map<uint32_t, int64_t>;
+
+// Checks one value per user input against the types, the literals fixed at
+// export, and the ranges, and finds the symbols' values. Reports every leaf
+// that doesn't fit, with its path, what was found and what is expected.
+Expected<SymbolValues> CheckUserInputs(const Program& program,
+                                       const std::vector<RuntimeValue>& inputs,
+                                       Diagnostics& diags);
+
+// Positions of the root graph's inputs that the caller passes, in order.
+std::vector<uint32_t> UserInputPositions(const Program& program);
+// The path of each user input: "args.0", "kwargs.mask"; by number where the
+// program has no in_spec.
+std::vector<std::string> UserInputPaths(const Program& program);
+
+// The value of `expr` when all but one of its symbols are known and it is
+// linear in that one: solves expr == value for it and adds it. False when it
+// can't be solved that way.
+bool SolveSymbol(const Context& context, ExprId expr, int64_t value,
+                 SymbolValues* symbols);
+
+}  // namespace tenon

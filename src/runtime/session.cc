@@ -1,0 +1,320 @@
+#include "runtime/session.h"
+
+#include <cstring>
+#include <string>
+
+#include "analysis/effects.h"
+#include "runtime/binding.h"
+
+namespace tenon {
+namespace {
+
+Sizes Literals(const std::vector<SymInt>& sizes) {
+  Sizes out;
+  for (const SymInt& s : sizes) out.push_back(s.value);
+  return out;
+}
+
+bool SameView(const Tensor& a, const Tensor& b) {
+  return a.SharesStorage(b) && a.offset() == b.offset() &&
+         a.sizes() == b.sizes() && a.strides() == b.strides();
+}
+
+// Copies of the bytes that a failed call must not have changed.
+class Snapshot {
+ public:
+  void Save(const std::shared_ptr<Storage>& storage) {
+    for (const Saved& s : saved_) {
+      if (s.storage == storage) return;
+    }
+    saved_.push_back({storage, std::vector<std::byte>(
+                                   storage->data(),
+                                   storage->data() + storage->size_bytes())});
+  }
+  void Restore() const {
+    for (const Saved& s : saved_) {
+      if (s.bytes.empty()) continue;
+      std::memcpy(s.storage->mutable_data(), s.bytes.data(), s.bytes.size());
+    }
+  }
+
+ private:
+  struct Saved {
+    std::shared_ptr<Storage> storage;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Saved> saved_;
+};
+
+}  // namespace
+
+class Session::Delegates : public DelegateRunner {
+ public:
+  Status Load(const Program& program, const BackendOptions& options,
+              Diagnostics& diags) {
+    for (const Delegate& d : program.delegates) {
+      const std::string_view name = program.view(d.backend);
+      const Backend* backend = FindBackend(name);
+      if (backend == nullptr) {
+        return diags.Error(Rule::kUnsupported,
+                           Place::Node(std::string(program.view(d.name))))
+               << "this build has no backend '" << name << "'";
+      }
+      auto executable =
+          backend->Load(d.payload, d.payload_owner, options, diags);
+      if (!executable) return Failure{};
+      executables_.push_back(std::move(*executable));
+      num_outputs_.push_back(d.outputs.size());
+    }
+    return {};
+  }
+
+  Expected<std::vector<RuntimeValue>> Run(
+      DelegateId delegate, std::span<const RuntimeValue> inputs,
+      Diagnostics& diags) override {
+    auto results = executables_[delegate.index]->Run(inputs, diags);
+    if (!results) return Failure{};
+    if (results->size() != num_outputs_[delegate.index]) {
+      return diags.Error(Rule::kRun01)
+             << "delegate " << delegate.index << " gave " << results->size()
+             << " results, expected " << num_outputs_[delegate.index];
+    }
+    return results;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Executable>> executables_;
+  std::vector<size_t> num_outputs_;
+};
+
+Session::Session(std::shared_ptr<const Program> program)
+    : program_(std::move(program)),
+      delegates_(std::make_unique<Delegates>()) {}
+
+Session::~Session() = default;
+
+Expected<std::unique_ptr<Session>> Session::Load(
+    std::shared_ptr<const Program> program, const SessionOptions& options,
+    Diagnostics& diags) {
+  std::unique_ptr<Session> session(new Session(std::move(program)));
+  session->options_ = options;
+  TENON_TRY(session->delegates_->Load(session->program(), options.backend,
+                                      diags));
+  TENON_TRY(session->LoadState(diags));
+  session->FindWrittenInputs();
+  return session;
+}
+
+Status Session::LoadState(Diagnostics& diags) {
+  const StateTable& table = program_->state;
+  for (const StorageRecord& record : table.storages) {
+    storages_.push_back(Storage::BorrowConst(record.bytes, record.owner));
+  }
+  for (const StateEntry& entry : table.entries) {
+    state_.emplace_back();
+    if (!entry.storage.valid() || !entry.type.valid() ||
+        !program_->type(entry.type).is_tensor()) {
+      continue;
+    }
+    const Type& type = program_->type(entry.type);
+    std::shared_ptr<Storage>& storage = storages_[entry.storage.index];
+    const Place place = Place::Node(std::string(program_->view(entry.fqn)));
+    if (table.storage(entry.storage).is_weightless) {
+      return diags.Error(Rule::kUnsupported, place)
+             << "the program was saved without this tensor's values";
+    }
+    if (entry.is_pickled) {
+      return diags.Error(Rule::kUnsupported, place)
+             << "this tensor is a pickled object";
+    }
+    const size_t alignment = std::max<size_t>(SizeBytes(type.dtype), 1);
+    const bool aligned =
+        reinterpret_cast<uintptr_t>(storage->data()) % alignment == 0;
+    if (!aligned && !storage->MakeWritable()) {
+      return diags.Error(Rule::kIo, place) << "out of memory";
+    }
+    Tensor tensor(storage, type.dtype, Literals(type.sizes),
+                  Literals(type.strides), type.storage_offset.value);
+    if (!tensor.FitsStorage()) {
+      return diags.Error(Rule::kFile08, place)
+             << "the tensor " << tensor.ToString() << " needs more than the "
+             << storage->size_bytes() << " bytes of its storage";
+    }
+    state_.back() = std::move(tensor);
+  }
+  return {};
+}
+
+void Session::FindWrittenInputs() {
+  const Graph& root = program_->root();
+  written_in_place_.assign(root.inputs.size(), false);
+  std::vector<ValueId> writes;
+  for (const NodeId n : program_->nodes(Program::kRoot)) {
+    const NodeEffects effects = ComputeEffects(*program_, n);
+    writes.insert(writes.end(), effects.writes.begin(), effects.writes.end());
+  }
+  if (writes.empty()) return;
+  const AliasClasses classes(*program_, Program::kRoot);
+  std::vector<bool> written;
+  for (const ValueId v : writes) {
+    const uint32_t c = classes.class_of(v);
+    if (c == UINT32_MAX) continue;
+    if (c >= written.size()) written.resize(c + 1, false);
+    written[c] = true;
+  }
+  for (size_t i = 0; i < root.inputs.size(); ++i) {
+    const uint32_t c = classes.class_of(root.inputs[i]);
+    written_in_place_[i] = c < written.size() && written[c];
+  }
+}
+
+Expected<std::vector<RuntimeValue>> Session::RunFlat(
+    std::vector<RuntimeValue> user_inputs, Diagnostics& diags) {
+  const auto symbols = CheckUserInputs(*program_, user_inputs, diags);
+  if (!symbols) return Failure{};
+  const Graph& root = program_->root();
+  std::vector<RuntimeValue> inputs(root.inputs.size());
+  Snapshot snapshot;
+  size_t next_user = 0;
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    const InputSpec& spec = program_->signature.inputs[i];
+    if (spec.kind == InputKind::kUserInput) {
+      inputs[i] = user_inputs[next_user++];
+    } else if (spec.state.valid()) {
+      inputs[i] = state_[spec.state.index];
+      if (!state_[spec.state.index].defined()) {
+        return diags.Error(Rule::kUnsupported,
+                           Place::Node(std::string(program_->view(
+                               program_->state.get(spec.state).fqn))))
+               << "opaque objects can't be executed";
+      }
+    }
+    if (!written_in_place_[i] || !inputs[i].is_tensor()) continue;
+    const std::shared_ptr<Storage>& storage = inputs[i].tensor().storage();
+    if (!storage->writable() && !storage->MakeWritable()) {
+      return diags.Error(Rule::kIo) << "out of memory";
+    }
+    snapshot.Save(storage);
+  }
+  InterpreterOptions interpreter;
+  interpreter.delegates = delegates_.get();
+  if (options_.observer) {
+    interpreter.observer = [this](NodeId n, std::span<const RuntimeValue>) {
+      options_.observer(n);
+    };
+  }
+  auto outputs = Interpret(*program_, Program::kRoot, std::move(inputs),
+                           interpreter, diags);
+  if (!outputs) {
+    snapshot.Restore();
+    return Failure{};
+  }
+  auto results = Finish(std::move(*outputs), user_inputs, diags);
+  if (!results) snapshot.Restore();
+  return results;
+}
+
+// Writes mutations back and keeps what the user gets.
+Expected<std::vector<RuntimeValue>> Session::Finish(
+    std::vector<RuntimeValue> outputs,
+    const std::vector<RuntimeValue>& user_inputs, Diagnostics& diags) {
+  struct Write {
+    Tensor target;
+    Tensor value;
+  };
+  std::vector<Write> writes;
+  std::vector<RuntimeValue> results;
+  const std::vector<uint32_t> user_positions = UserInputPositions(*program_);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const OutputSpec spec = i < program_->signature.outputs.size()
+                                ? program_->signature.outputs[i]
+                                : OutputSpec();
+    Tensor target;
+    switch (spec.kind) {
+      case OutputKind::kUserOutput:
+      case OutputKind::kLossOutput:
+      case OutputKind::kGradientToParameter:
+      case OutputKind::kGradientToUserInput:
+        results.push_back(std::move(outputs[i]));
+        continue;
+      case OutputKind::kToken:
+        continue;
+      case OutputKind::kBufferMutation:
+      case OutputKind::kParameterMutation:
+        target = state_[spec.state.index];
+        break;
+      case OutputKind::kUserInputMutation:
+        for (size_t k = 0; k < user_positions.size(); ++k) {
+          if (user_positions[k] == spec.input && user_inputs[k].is_tensor()) {
+            target = user_inputs[k].tensor();
+          }
+        }
+        break;
+    }
+    if (!target.defined() || !outputs[i].is_tensor() ||
+        outputs[i].tensor().sizes() != target.sizes() ||
+        outputs[i].tensor().dtype() != target.dtype()) {
+      return diags.Error(Rule::kRun01)
+             << "output " << i << " can't be written to what it mutates";
+    }
+    if (SameView(target, outputs[i].tensor())) continue;
+    Tensor value = outputs[i].tensor();
+    // The source may view what is about to be written.
+    if (value.SharesStorage(target)) value = value.Clone();
+    writes.push_back({target, std::move(value)});
+  }
+  for (const Write& w : writes) {
+    if (!w.target.storage()->writable() && !w.target.storage()->MakeWritable()) {
+      return diags.Error(Rule::kIo) << "out of memory";
+    }
+  }
+  // An output that views the target keeps the value that it had.
+  for (RuntimeValue& r : results) {
+    if (!r.is_tensor()) continue;
+    for (const Write& w : writes) {
+      if (r.tensor().SharesStorage(w.target)) {
+        r = r.tensor().Clone();
+        break;
+      }
+    }
+  }
+  for (Write& w : writes) w.target.CopyFrom(w.value);
+  return results;
+}
+
+Expected<PyTree> Session::Run(const CallArguments& arguments,
+                              Diagnostics& diags) {
+  auto leaves = FlattenCall(*program_, arguments, diags);
+  if (!leaves) return Failure{};
+  auto results = RunFlat(std::move(*leaves), diags);
+  if (!results) return Failure{};
+  PyTree out;
+  if (program_->out_spec &&
+      program_->out_spec->num_leaves() == results->size()) {
+    out.spec = *program_->out_spec;
+  } else {
+    out.spec = TreeSpec::Tuple(
+        std::vector<TreeSpec>(results->size(), TreeSpec::Leaf()));
+  }
+  out.leaves = std::move(*results);
+  return out;
+}
+
+Tensor Session::State(std::string_view fqn) const {
+  for (size_t i = 0; i < state_.size(); ++i) {
+    if (program_->view(program_->state.entries[i].fqn) == fqn) return state_[i];
+  }
+  return Tensor();
+}
+
+void Session::ResetState() {
+  for (size_t i = 0; i < storages_.size(); ++i) {
+    const Bytes original = program_->state.storages[i].bytes;
+    if (storages_[i]->writable() && !original.empty()) {
+      std::memcpy(storages_[i]->mutable_data(), original.data(),
+                  original.size());
+    }
+  }
+}
+
+}  // namespace tenon
