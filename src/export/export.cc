@@ -1,0 +1,352 @@
+#include "export/export.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "analysis/digest.h"
+#include "analysis/effects.h"
+#include "ir/clone.h"
+#include "link/join.h"
+#include "link/lift.h"
+#include "link/outline.h"
+#include "text/text.h"
+#include "verify/verify.h"
+
+namespace tenon {
+namespace {
+
+class Exporter {
+ public:
+  Exporter(const Program& source, const ExportOptions& options,
+           Diagnostics& diags)
+      : source_(source),
+        program_(source.Clone()),
+        options_(options),
+        diags_(diags) {}
+
+  Status Run() {
+    report_.num_nodes =
+        static_cast<uint32_t>(source_.CountNodes(Program::kRoot));
+    report_.signature_before = DescribeSignature(source_);
+    struct Phase {
+      const char* name;
+      Status (Exporter::*run)();
+    };
+    static constexpr Phase kPhases[] = {
+        {"verify", &Exporter::VerifyNow},  {"partition", &Exporter::Plan},
+        {"outline", &Exporter::CutRegions}, {"compile", &Exporter::Compile},
+        {"join", &Exporter::Join},         {"lift", &Exporter::LiftState},
+        {"prove", &Exporter::Prove},       {"verify result", &Exporter::VerifyNow},
+    };
+    for (const Phase& phase : kPhases) {
+      const auto start = std::chrono::steady_clock::now();
+      TENON_TRY((this->*phase.run)());
+      const std::chrono::duration<double> time =
+          std::chrono::steady_clock::now() - start;
+      report_.phases.push_back({phase.name, time.count()});
+      if (options_.stop_after == phase.name) break;
+    }
+    report_.signature_after = DescribeSignature(program_);
+    DescribeMutations();
+    return {};
+  }
+
+  Program TakeProgram() { return std::move(program_); }
+  ExportReport TakeReport() { return std::move(report_); }
+
+ private:
+  Status VerifyNow() { return Verify(program_, VerifyOptions(), diags_); }
+
+  Status Plan() {
+    if (options_.backends.empty() || options_.num_random_colors > 0) {
+      PlanRandom();
+      return {};
+    }
+    PartitionOptions partition;
+    partition.backends = options_.backends;
+    auto plan = PlanPartition(program_, partition, diags_);
+    if (!plan) return Failure{};
+    plan_ = std::move(*plan);
+    report_.refusals = GroupRefusals(program_, plan_);
+    return {};
+  }
+
+  // Every node gets a color by chance; regions of each color alternate over
+  // the backends asked for, or have none.
+  void PlanRandom() {
+    const uint32_t num_colors = std::max(options_.num_random_colors, 2u);
+    std::mt19937_64 random(options_.cut_seed);
+    std::vector<uint32_t> color;
+    const NodeId output = program_.root().output;
+    for (const NodeId n : program_.nodes(Program::kRoot)) {
+      if (n == output) break;
+      // One color more than there are backends means: stays in the graph.
+      const auto c = static_cast<uint32_t>(random() % (num_colors + 1));
+      const bool takable =
+          program_.node(n).kind == NodeKind::kOp &&
+          (options_.backends.empty() || !BackendOf(c)->Refuses(program_, n));
+      color.push_back(c < num_colors && takable ? c : kUncolored);
+    }
+    for (ColoredRegion& region :
+         CutByColor(program_, Program::kRoot, color, num_colors)) {
+      plan_.regions.push_back({options_.backends.empty()
+                                   ? nullptr
+                                   : BackendOf(region.color),
+                               std::move(region.nodes)});
+    }
+  }
+
+  const Backend* BackendOf(uint32_t color) const {
+    return options_.backends[color % options_.backends.size()].backend;
+  }
+
+  Status CutRegions() {
+    positions_ = NodePositions(program_, Program::kRoot);
+    std::vector<RegionNodes> regions;
+    for (size_t i = 0; i < plan_.regions.size(); ++i) {
+      const Backend* backend = plan_.regions[i].backend;
+      RegionNodes region;
+      region.backend = backend == nullptr ? "" : backend->name();
+      region.name = "region_" + std::to_string(i);
+      region.nodes = plan_.regions[i].nodes;
+      regions.push_back(std::move(region));
+    }
+    auto outlined = OutlineRegions(&program_, Program::kRoot, regions, diags_);
+    if (!outlined) return Failure{};
+    outlined_ = std::move(*outlined);
+    for (size_t i = 0; i < outlined_.size(); ++i) {
+      report_.regions.push_back(DescribeRegion(regions[i], outlined_[i]));
+    }
+    return {};
+  }
+
+  Status Compile() {
+    bool ok = true;
+    for (size_t i = 0; i < outlined_.size(); ++i) {
+      const Backend* backend = plan_.regions[i].backend;
+      RegionReport& region = report_.regions[i];
+      if (options_.progress) {
+        options_.progress(i, outlined_.size(), region.name);
+      }
+      if (backend == nullptr) continue;
+      ok = CompileRegion(*backend, outlined_[i], &region) && ok;
+    }
+    if (!ok) return Failure{};
+    return {};
+  }
+
+  // False when the export must fail for it.
+  bool CompileRegion(const Backend& backend, const Outlined& outlined,
+                     RegionReport* region) {
+    Diagnostics reasons;
+    const Program standalone = ExtractGraph(program_, outlined.child);
+    auto compiled =
+        backend.Compile(standalone, options_.backend_options, reasons);
+    if (!compiled) {
+      region->fallback_reason = reasons.FirstError();
+      region->backend = "";
+      if (options_.allow_fallback) return true;
+      diags_.Error(Rule::kD7, Place::Node(region->name))
+          << "backend '" << backend.name()
+          << "' can't compile the region: " << region->fallback_reason;
+      return false;
+    }
+    AddDelegate(backend, outlined, std::move(*compiled), region);
+    return true;
+  }
+
+  void AddDelegate(const Backend& backend, const Outlined& outlined,
+                   CompiledRegion compiled, RegionReport* region) {
+    Context& context = program_.context();
+    Delegate d;
+    d.name = context.Intern(region->name);
+    d.backend = context.Intern(backend.name());
+    const auto payload = std::make_shared<const std::vector<std::byte>>(
+        std::move(compiled.payload));
+    d.payload = *payload;
+    d.payload_owner = payload;
+    d.payload_digest = HashBytes(payload->data(), payload->size());
+    d.source = outlined.child;
+    d.writes = std::move(compiled.writes);
+    for (const ValueId v : program_.graph(outlined.child).inputs) {
+      d.inputs.push_back(program_.value(v).type);
+    }
+    const ValueRange results = program_.node(outlined.call).results;
+    for (uint32_t i = 0; i < results.count; ++i) {
+      d.outputs.push_back(program_.value(results[i]).type);
+    }
+    region->payload_bytes = payload->size();
+    region->payload_digest = d.payload_digest.ToHex();
+    region->writes = d.writes;
+    report_.num_nodes_delegated += region->num_nodes;
+    Node& call = program_.mutable_node(outlined.call);
+    call.kind = NodeKind::kDelegateCall;
+    call.child = GraphId();
+    call.delegate = DelegateId(program_.delegates.size());
+    program_.delegates.push_back(std::move(d));
+  }
+
+  Status Join() {
+    TENON_TRY(JoinAll(&program_, diags_));
+    // Without delegates every node is where it was; with them the order is
+    // that of the contracted graph.
+    if (program_.delegates.empty() && HasAllPositions()) {
+      RestoreOrder(&program_, Program::kRoot, positions_);
+    }
+    return {};
+  }
+
+  bool HasAllPositions() const {
+    const NodeId output = program_.root().output;
+    for (const NodeId n : program_.nodes(Program::kRoot)) {
+      if (n != output && (n.index >= positions_.size() ||
+                          positions_[n.index] == kNoPosition)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Status LiftState() { return Lift(&program_, diags_); }
+
+  Status Prove() {
+    report_.source_digest = WiringDigest(source_);
+    report_.result_digest = WiringDigest(program_);
+    return ProveEqual(source_, program_, diags_);
+  }
+
+  // --- the report ---
+
+  int64_t BytesAtMost(const Type& type) const {
+    if (!type.is_tensor()) return 8;
+    int64_t bytes = static_cast<int64_t>(SizeBytes(type.dtype));
+    for (const SymInt& s : type.sizes) {
+      int64_t size = s.value;
+      if (!s.is_literal()) {
+        const auto bound =
+            program_.context().exprs.EvaluateInt(s.expr, UpperBounds());
+        if (!bound) return -1;
+        size = *bound;
+      }
+      if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) return -1;
+    }
+    return bytes;
+  }
+
+  ExprPool::Bindings UpperBounds() const {
+    return [this](ExprId symbol) -> std::optional<int64_t> {
+      for (const SymbolRange& range : program_.ranges) {
+        if (range.expr == symbol) return range.max;
+      }
+      return std::nullopt;
+    };
+  }
+
+  BoundaryValue Boundary(ValueId v) const {
+    BoundaryValue out;
+    const Value& value = program_.value(v);
+    out.name = std::string(program_.view(value.name));
+    out.type = PrintType(program_, value.type);
+    out.bytes = BytesAtMost(program_.type(value.type));
+    out.is_state = value.is_input() &&
+                   value.index < program_.signature.inputs.size() &&
+                   program_.signature.inputs[value.index].state.valid();
+    return out;
+  }
+
+  RegionReport DescribeRegion(const RegionNodes& region,
+                              const Outlined& outlined) const {
+    RegionReport out;
+    out.name = region.name;
+    out.backend = region.backend;
+    out.num_nodes = static_cast<uint32_t>(region.nodes.size());
+    program_.ForEachOperand(outlined.call, [&](ValueId v) {
+      out.inputs.push_back(Boundary(v));
+    });
+    const ValueRange results = program_.node(outlined.call).results;
+    for (uint32_t i = 0; i < results.count; ++i) {
+      out.outputs.push_back(Boundary(results[i]));
+    }
+    return out;
+  }
+
+  std::string OwnerOf(NodeId n) const {
+    if (!n.valid()) return "graph";
+    const RegionId region = program_.node(n).region;
+    const bool delegated =
+        program_.node(n).kind == NodeKind::kDelegateCall && region.valid();
+    return delegated
+               ? std::string(program_.view(program_.regions[region.index].name))
+               : "graph";
+  }
+
+  std::string TargetOf(const InputSpec& spec, uint32_t input) const {
+    return spec.state.valid()
+               ? std::string(program_.view(program_.state.get(spec.state).fqn))
+               : "input " + std::to_string(input);
+  }
+
+  void DescribeMutations() {
+    const auto outputs = program_.outputs(Program::kRoot);
+    for (size_t i = 0; i < program_.signature.outputs.size(); ++i) {
+      const OutputSpec& spec = program_.signature.outputs[i];
+      const bool is_mutation = spec.kind == OutputKind::kBufferMutation ||
+                               spec.kind == OutputKind::kParameterMutation ||
+                               spec.kind == OutputKind::kUserInputMutation;
+      if (!is_mutation || i >= outputs.size()) continue;
+      InputSpec target;
+      target.state = spec.state;
+      const ValueId v = outputs[i].value();
+      report_.mutations.push_back(
+          {TargetOf(target, spec.input), std::string(Name(spec.kind)),
+           OwnerOf(v.valid() ? program_.value(v).def : NodeId()), false});
+    }
+    DescribeInPlaceWrites();
+  }
+
+  void DescribeInPlaceWrites() {
+    const auto& inputs = program_.root().inputs;
+    std::vector<std::pair<NodeId, ValueId>> writes;
+    for (const NodeId n : program_.nodes(Program::kRoot)) {
+      for (const ValueId v : ComputeEffects(program_, n).writes) {
+        writes.emplace_back(n, v);
+      }
+    }
+    if (writes.empty()) return;
+    const AliasClasses classes(program_, Program::kRoot);
+    for (uint32_t i = 0; i < inputs.size(); ++i) {
+      for (const auto& [node, value] : writes) {
+        if (classes.class_of(value) != classes.class_of(inputs[i]) ||
+            !program_.type(inputs[i]).is_tensor()) {
+          continue;
+        }
+        report_.mutations.push_back({TargetOf(program_.signature.inputs[i], i),
+                                     "in place", OwnerOf(node), true});
+        break;
+      }
+    }
+  }
+
+  const Program& source_;
+  Program program_;
+  const ExportOptions& options_;
+  Diagnostics& diags_;
+  PartitionPlan plan_;
+  std::vector<Outlined> outlined_;
+  std::vector<uint32_t> positions_;
+  ExportReport report_;
+};
+
+}  // namespace
+
+Expected<ExportReport> ExportProgram(Program* program,
+                                     const ExportOptions& options,
+                                     Diagnostics& diags) {
+  Exporter exporter(*program, options, diags);
+  TENON_TRY(exporter.Run());
+  *program = exporter.TakeProgram();
+  return exporter.TakeReport();
+}
+
+}  // namespace tenon
