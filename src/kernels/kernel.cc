@@ -10,14 +10,16 @@ namespace {
 
 std::vector<KernelEntry> JoinFamilies() {
   std::vector<KernelEntry> all;
-  for (const auto family :
-       {PointwiseKernels(), ReductionKernels(), ShapeViewKernels(),
-        ShapeDimsKernels(), ShapeSliceKernels(), ShapeCopyKernels(),
-        ShapeJoinKernels(), ShapeRearrangeKernels(), ShapePadKernels(),
-        FactoryKernels(), IndexingKernels(), IndexingDimKernels(),
-        IndexingMaskKernels(), IndexingEmbeddingKernels(),
-        IndexingSearchKernels(), MatmulKernels(), NeuralKernels(),
-        InplaceKernels(), ScalarKernels()}) {
+  for (const auto family : {PointwiseKernels(),      ReductionKernels(),
+                            ShapeViewKernels(),      ShapeDimsKernels(),
+                            ShapeSliceKernels(),     ShapeCopyKernels(),
+                            ShapeJoinKernels(),      ShapeRearrangeKernels(),
+                            ShapePadKernels(),       FactoryKernels(),
+                            IndexingKernels(),       IndexingDimKernels(),
+                            IndexingMaskKernels(),   IndexingEmbeddingKernels(),
+                            IndexingSearchKernels(), MatmulKernels(),
+                            AttentionKernels(),      NeuralKernels(),
+                            InplaceKernels(),        ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   // Stable: of two kernels for one operator the earlier family's is found.
@@ -32,8 +34,6 @@ const std::vector<KernelEntry>& Table() {
   static const auto* table = new std::vector<KernelEntry>(JoinFamilies());
   return *table;
 }
-
-RuntimeValue DefaultValue(const SchemaArg& arg);
 
 template <typename T>
 RuntimeValue ListOf(const std::vector<T>& items) {
@@ -72,11 +72,29 @@ RuntimeValue NamedDefault(SchemaType type, const std::string& name) {
   return name;
 }
 
+// A default that is a number of c10's enums (dtype=4 is int64).
+RuntimeValue NumberedDefault(SchemaType type, int64_t number) {
+  constexpr DType kDTypes[] = {DType::kUInt8,   DType::kInt8,   DType::kInt16,
+                               DType::kInt32,   DType::kInt64,  DType::kFloat16,
+                               DType::kFloat32, DType::kFloat64};
+  constexpr MemoryFormat kFormats[] = {
+      MemoryFormat::kContiguous, MemoryFormat::kPreserve,
+      MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d};
+  const auto at = static_cast<size_t>(number);
+  if (type == SchemaType::kDtype && at < std::size(kDTypes)) return kDTypes[at];
+  if (type == SchemaType::kMemoryFormat && at < std::size(kFormats)) {
+    return kFormats[at];
+  }
+  return number;
+}
+
 RuntimeValue DefaultValue(const SchemaArg& arg) {
   struct Visitor {
     const SchemaArg& arg;
     RuntimeValue operator()(std::monostate) const { return {}; }
-    RuntimeValue operator()(int64_t i) const { return i; }
+    RuntimeValue operator()(int64_t i) const {
+      return NumberedDefault(arg.type, i);
+    }
     RuntimeValue operator()(double f) const { return f; }
     RuntimeValue operator()(bool b) const { return b; }
     RuntimeValue operator()(const std::string& s) const {

@@ -38,8 +38,10 @@ std::span<const KernelEntry> IndexingMaskKernels();
 std::span<const KernelEntry> IndexingEmbeddingKernels();
 // bucketize, searchsorted.
 std::span<const KernelEntry> IndexingSearchKernels();
-// mm, bmm, addmm, linear, matmul, attention, ...
+// mm, bmm, addmm, linear, matmul, ...
 std::span<const KernelEntry> MatmulKernels();
+// scaled_dot_product_attention and its kernels.
+std::span<const KernelEntry> AttentionKernels();
 // convolution, pooling, normalisation, softmax, dropout, upsampling, ...
 std::span<const KernelEntry> NeuralKernels();
 // In-place forms (add_, copy_, relu_, ...), functional copies of them.
