@@ -1,8 +1,9 @@
 // conformance KIND PATH [--filter GLOB] [--list] [-v] [-j N] [--timeout S]
 //
-//   pt2  PATH is a manifest of exported programs: what Tenon makes of each is
-//        compared with what PyTorch recorded
-//   ops  PATH is a folder of recorded operator calls
+//   pt2     PATH is a manifest of exported programs: what Tenon makes of each
+//           is compared with what PyTorch recorded
+//   broken  PATH is a manifest of damaged files, which have to be refused
+//   ops     PATH is a folder of recorded operator calls
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "conformance/ops/ops.h"
+#include "conformance/pt2/broken.h"
 #include "conformance/pt2/run.h"
 
 namespace tenon::conformance {
@@ -19,6 +21,7 @@ namespace {
 constexpr char kUsage[] =
     "usage: conformance KIND PATH [options]\n"
     "  pt2 MANIFEST     exported programs against PyTorch's recorded results\n"
+    "  broken MANIFEST  damaged files, to be refused with an error\n"
     "  ops FOLDER       recorded operator calls against the kernels\n"
     "options:\n"
     "  --filter GLOB    only entries whose name matches\n"
@@ -76,6 +79,9 @@ int Main(int argc, char** argv) {
 #ifdef TENON_CONFORMANCE_PT2
   if (command && command->kind == "pt2") {
     return RunPt2(command->path, command->options);
+  }
+  if (command && command->kind == "broken") {
+    return RunBroken(command->path, command->options);
   }
 #endif
   if (command && command->kind == "ops") {

@@ -6,9 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analysis/digest.h"
+#include "conformance/pt2/replay.h"
 #include "conformance/pt2/step_report.h"
+#include "export/export.h"
 #include "formats/pt2/pt2.h"
 #include "text/text.h"
 #include "verify/verify.h"
@@ -112,6 +117,123 @@ void CheckWrite(const Program& program, const std::string& folder,
   }
 }
 
+// One way to cut the program up.
+struct CutChoice {
+  std::string name;  // the step
+  std::vector<std::string_view> backends;
+  uint32_t num_colors = 0;  // 0: by what the backends take
+  uint64_t seed = 0;
+};
+
+// By what backend cpu takes; by chance among what echo takes, thrice; by chance
+// over both; and by chance, joined back without compiling.
+std::vector<CutChoice> CutChoices() {
+  return {{"cut cpu", {"cpu"}, 0, 0},          {"cut echo 1", {"echo"}, 2, 1},
+          {"cut echo 2", {"echo"}, 3, 2},      {"cut echo 3", {"echo"}, 5, 3},
+          {"cut both", {"cpu", "echo"}, 2, 4}, {"cut join", {}, 3, 5}};
+}
+
+class CutCheck {
+ public:
+  CutCheck(const CorpusProgram& entry, const Program& source,
+           const Safetensors* recording, const std::string& folder,
+           StepReport* report)
+      : entry_(entry),
+        source_(source),
+        digest_(WiringDigest(source)),
+        recording_(recording),
+        path_(folder + "/cut.pt2"),
+        report_(report) {}
+
+  void Run(const CutChoice& choice) {
+    ExportOptions options;
+    for (const std::string_view name : choice.backends) {
+      BackendRequest request;
+      request.backend = FindBackend(name);
+      if (request.backend == nullptr) {
+        report_->Fail(choice.name, "no backend " + std::string(name));
+        return;
+      }
+      options.backends.push_back(std::move(request));
+    }
+    options.num_random_colors = choice.num_colors;
+    options.cut_seed = choice.seed;
+    Diagnostics diags;
+    Program program = source_.Clone();
+    if (!ExportProgram(&program, options, diags)) {
+      report_->Fail(choice.name, diags, "failed without an error");
+      return;
+    }
+    if (choice.backends.empty()) {
+      CheckSameText(choice, program);
+    } else {
+      CheckFile(choice, program);
+    }
+  }
+
+ private:
+  // Cut and joined without a backend, the program is what it was, names and
+  // order of nodes included.
+  void CheckSameText(const CutChoice& choice, const Program& program) {
+    const std::string before = PrintProgram(source_, PrintOptions());
+    const std::string after = PrintProgram(program, PrintOptions());
+    if (before != after) {
+      report_->Fail(choice.name, FirstDifference(before, after));
+    }
+  }
+
+  // Through a file and back: the same wiring, the same results.
+  void CheckFile(const CutChoice& choice, const Program& program) {
+    Diagnostics diags;
+    if (!WritePt2(program, path_, Pt2WriteOptions(), diags)) {
+      report_->Fail(choice.name, diags, "can't be written");
+      return;
+    }
+    auto read = Read(path_, "", diags);
+    if (!read) {
+      report_->Fail(choice.name, diags, "can't be read back");
+      return;
+    }
+    if (WiringDigest(*read) != digest_) {
+      report_->Fail(choice.name, "the wiring digest isn't the source's");
+    }
+    if (read->delegates.size() != program.delegates.size()) {
+      report_->Fail(choice.name, "a delegate got lost in the file");
+    }
+    if (recording_ == nullptr) return;
+    const ReplayResult result = Replay(
+        std::make_shared<Program>(std::move(*read)), entry_, *recording_);
+    if (!result.difference.empty()) {
+      report_->Fail(choice.name, result.difference);
+    }
+  }
+
+  const CorpusProgram& entry_;
+  const Program& source_;
+  const Digest digest_;
+  const Safetensors* recording_;  // null: the program can't be executed
+  const std::string path_;
+  StepReport* report_;
+};
+
+// Whether the program can be executed, for the cuts.
+bool CheckRun(const CorpusProgram& entry, const Program& program,
+              const Safetensors& recording, StepReport* report) {
+  const std::string unsupported = FindUnsupported(program);
+  if (!unsupported.empty()) {
+    report->Skip("run", unsupported);
+    return false;
+  }
+  const ReplayResult result =
+      Replay(std::make_shared<Program>(program.Clone()), entry, recording);
+  if (result.is_unsupported) {
+    report->Skip("run", result.difference);
+  } else if (!result.difference.empty()) {
+    report->Fail("run", result.difference);
+  }
+  return result.difference.empty();
+}
+
 }  // namespace
 
 CheckResult CheckProgram(const CorpusProgram& entry) {
@@ -130,6 +252,16 @@ CheckResult CheckProgram(const CorpusProgram& entry) {
   CheckVerify(*program, &report);
   CheckText(*program, &report);
   CheckWrite(*program, scratch.path(), &report);
+
+  auto recording = OpenSafetensors(entry.io_path, diags);
+  if (!recording) {
+    report.Fail("run", diags, "no recording");
+    return std::move(report).Finish();
+  }
+  const bool can_run = CheckRun(entry, *program, *recording, &report);
+  CutCheck cut(entry, *program, can_run ? &*recording : nullptr, scratch.path(),
+               &report);
+  for (const CutChoice& choice : CutChoices()) cut.Run(choice);
   return std::move(report).Finish();
 }
 

@@ -211,7 +211,7 @@ std::vector<const CorpusValue*> ChildrenOf(const CorpusValue& value) {
   return children;
 }
 
-std::string_view PytreeType(const CorpusValue& value) {
+std::string PytreeType(const CorpusValue& value) {
   switch (value.kind) {
     case Kind::kLeaf:
       return "";
@@ -230,49 +230,41 @@ std::string_view PytreeType(const CorpusValue& value) {
     case Kind::kNamedTuple:
       return "collections.namedtuple";
     case Kind::kDataclass:
-      return "dataclass";
+      return "corpus." + value.class_name;  // as the corpus registers it
   }
   return "";
 }
 
-std::string JoinQuoted(const std::vector<std::string>& names) {
-  std::string out = "[";
-  for (const std::string& name : names) {
-    out += (out.size() > 1 ? ",\"" : "\"") + name + "\"";
-  }
-  return out + "]";
-}
-
-std::string Join(const std::vector<std::string>& parts) {
+std::string JoinJson(const std::vector<std::string>& parts) {
   std::string out = "[";
   for (const std::string& part : parts) {
-    out += (out.size() > 1 ? "," : "") + part;
+    out += (out.size() > 1 ? ", " : "") + part;
   }
   return out + "]";
 }
 
-// The context as torch.export writes it, without blanks.
+// As Python's json.dumps writes it.
 std::string ContextOf(const CorpusValue& value) {
   switch (value.kind) {
     case Kind::kDeque:
       return value.maxlen < 0 ? "null" : std::to_string(value.maxlen);
     case Kind::kDict:
     case Kind::kOrderedDict:
-      return Join(value.keys);
+      return JoinJson(value.keys);
     case Kind::kDefaultDict:
-      return "{\"default_factory_module\":\"builtins\","
-             "\"default_factory_name\":\"" +
-             value.class_name + "\",\"dict_context\":" + Join(value.keys) + "}";
-    // The corpus registers its classes as corpus.NAME.
+      return "{\"default_factory_module\": \"builtins\", "
+             "\"default_factory_name\": \"" +
+             value.class_name +
+             "\", \"dict_context\": " + JoinJson(value.keys) + "}";
     case Kind::kNamedTuple:
       return "corpus." + value.class_name;
     case Kind::kDataclass: {
       std::vector<std::string> present, absent;
       for (size_t i = 0; i < value.items.size(); ++i) {
         (IsAbsentField(value.items[i]) ? absent : present)
-            .push_back(value.keys[i]);
+            .push_back('"' + value.keys[i] + '"');
       }
-      return "[" + JoinQuoted(present) + "," + JoinQuoted(absent) + "]";
+      return "[" + JoinJson(present) + ", " + JoinJson(absent) + "]";
     }
     case Kind::kLeaf:
     case Kind::kList:
@@ -282,11 +274,16 @@ std::string ContextOf(const CorpusValue& value) {
   return "";
 }
 
+// Without blanks, where it is JSON.
 std::string Minified(const std::string& json) {
   simdjson::dom::parser parser;
   Json element;
   if (parser.parse(json).get(element)) return json;
   return simdjson::minify(element);
+}
+
+std::string Describe(const TreeSpec& spec) {
+  return spec.is_leaf ? "a leaf" : spec.type + " " + spec.context;
 }
 
 }  // namespace
@@ -312,34 +309,32 @@ void CollectLeaves(const CorpusValue& value, std::vector<RuntimeValue>* out) {
   for (const CorpusValue* child : ChildrenOf(value)) CollectLeaves(*child, out);
 }
 
-std::string DifferFromSpec(const CorpusValue& value, const TreeSpec& spec,
-                           const std::string& path) {
-  if (spec.is_leaf != (value.kind == Kind::kLeaf)) {
-    return path + ": " + (spec.is_leaf ? "a leaf" : spec.type) +
-           " instead of " +
-           (value.kind == Kind::kLeaf ? "a leaf"
-                                      : std::string(PytreeType(value)));
+TreeSpec SpecOf(const CorpusValue& value) {
+  TreeSpec spec;
+  if (value.kind == Kind::kLeaf) return spec;
+  spec.is_leaf = false;
+  spec.type = PytreeType(value);
+  spec.context = ContextOf(value);
+  spec.context_is_json = value.kind == Kind::kDefaultDict;
+  for (const CorpusValue* child : ChildrenOf(value)) {
+    spec.children.push_back(SpecOf(*child));
   }
-  if (spec.is_leaf) return "";
-  const std::string type = value.kind == Kind::kDataclass
-                               ? "corpus." + value.class_name
-                               : std::string(PytreeType(value));
-  if (spec.type != type) {
-    return path + ": " + spec.type + " instead of " + type;
+  return spec;
+}
+
+std::string DifferSpecs(const TreeSpec& got, const TreeSpec& want,
+                        const std::string& path) {
+  if (got.is_leaf != want.is_leaf || got.type != want.type ||
+      Minified(got.context) != Minified(want.context)) {
+    return path + ": " + Describe(got) + " instead of " + Describe(want);
   }
-  const std::string context = ContextOf(value);
-  if (Minified(spec.context) != context && spec.context != context) {
-    return path + ": " + spec.type + " " + spec.context + " instead of " +
-           context;
+  if (got.children.size() != want.children.size()) {
+    return path + ": " + std::to_string(got.children.size()) +
+           " children instead of " + std::to_string(want.children.size());
   }
-  const std::vector<const CorpusValue*> children = ChildrenOf(value);
-  if (spec.children.size() != children.size()) {
-    return path + ": " + std::to_string(spec.children.size()) +
-           " children instead of " + std::to_string(children.size());
-  }
-  for (size_t i = 0; i < children.size(); ++i) {
-    std::string difference = DifferFromSpec(*children[i], spec.children[i],
-                                            path + "." + spec.PathPart(i));
+  for (size_t i = 0; i < got.children.size(); ++i) {
+    std::string difference = DifferSpecs(got.children[i], want.children[i],
+                                         path + "." + want.PathPart(i));
     if (!difference.empty()) return difference;
   }
   return "";

@@ -52,9 +52,12 @@ bool DecodeCorpusValue(std::string_view json, const Safetensors& tensors,
 // leaves, as torch.export registers dataclasses.
 void CollectLeaves(const CorpusValue& value, std::vector<RuntimeValue>* out);
 
-// "" when a value of this structure, containers, keys and their order
-// included, is what `spec` describes; else the first difference.
-std::string DifferFromSpec(const CorpusValue& value, const TreeSpec& spec,
-                           const std::string& path);
+// The pytree structure that torch.export gives such a value.
+TreeSpec SpecOf(const CorpusValue& value);
+
+// "" when two structures are the same, containers, their contexts, keys and
+// the order of keys included; else the first difference.
+std::string DifferSpecs(const TreeSpec& got, const TreeSpec& want,
+                        const std::string& path);
 
 }  // namespace tenon::conformance

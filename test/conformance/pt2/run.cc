@@ -5,31 +5,28 @@
 #include <algorithm>
 #include <cstdio>
 #include <thread>
+#include <vector>
 
 #include "conformance/pt2/check.h"
 
 namespace tenon::conformance {
 
-int RunPt2(const std::string& manifest, const RunOptions& options) {
-  Diagnostics diags;
-  auto programs = ReadManifest(manifest, diags);
-  if (!programs) {
-    std::fputs(diags.ToString().c_str(), stderr);
-    return 2;
+int RunEntries(size_t count, const std::function<std::string(size_t)>& name,
+               const std::function<CheckResult(size_t)>& check,
+               const RunOptions& options) {
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < count; ++i) {
+    if (options.filter.empty() ||
+        fnmatch(options.filter.c_str(), name(i).c_str(), 0) == 0) {
+      chosen.push_back(i);
+    }
   }
-  std::erase_if(*programs, [&](const CorpusProgram& program) {
-    return !options.filter.empty() &&
-           fnmatch(options.filter.c_str(), program.name.c_str(), 0) != 0;
-  });
-  if (programs->empty()) {
-    std::fprintf(stderr, "no program of %s matches '%s'\n", manifest.c_str(),
-                 options.filter.c_str());
+  if (chosen.empty()) {
+    std::fprintf(stderr, "no entry matches '%s'\n", options.filter.c_str());
     return 2;
   }
   if (options.list) {
-    for (const CorpusProgram& program : *programs) {
-      std::printf("%s\n", program.name.c_str());
-    }
+    for (const size_t i : chosen) std::printf("%s\n", name(i).c_str());
     return 0;
   }
 
@@ -41,20 +38,30 @@ int RunPt2(const std::string& manifest, const RunOptions& options) {
           ? options.jobs
           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   RunIsolated(
-      programs->size(), isolation,
-      [&](size_t i) { return (*programs)[i].name; },
-      [&](size_t i) { return CheckProgram((*programs)[i]); },
-      [&](size_t i, CheckResult result) {
+      chosen.size(), isolation, [&](size_t i) { return name(chosen[i]); },
+      [&](size_t i) { return check(chosen[i]); },
+      [&](size_t, CheckResult result) {
         ++counts[static_cast<int>(result.outcome)];
-        std::fputs(result.lines.c_str(), stdout);
-        if (options.verbose && result.outcome == Outcome::kPassed) {
-          std::printf("ok %s\n", (*programs)[i].name.c_str());
+        if (options.verbose || !result.lines.starts_with("ok ")) {
+          std::fputs(result.lines.c_str(), stdout);
+          std::fflush(stdout);
         }
-        std::fflush(stdout);
       });
   std::printf("%d passed, %d failed, %d skipped\n", counts[0], counts[1],
               counts[2]);
   return counts[1] == 0 ? 0 : 1;
+}
+
+int RunPt2(const std::string& manifest, const RunOptions& options) {
+  Diagnostics diags;
+  const auto programs = ReadManifest(manifest, diags);
+  if (!programs) {
+    std::fputs(diags.ToString().c_str(), stderr);
+    return 2;
+  }
+  return RunEntries(
+      programs->size(), [&](size_t i) { return (*programs)[i].name; },
+      [&](size_t i) { return CheckProgram((*programs)[i]); }, options);
 }
 
 }  // namespace tenon::conformance

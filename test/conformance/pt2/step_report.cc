@@ -26,6 +26,11 @@ void StepReport::AddLine(std::string_view verdict, std::string_view step,
   lines_ += '\n';
 }
 
+CheckResult StepReport::Finish() && {
+  if (lines_.empty()) lines_ = "ok " + program_ + "\n";
+  return {outcome_, std::move(lines_)};
+}
+
 ScratchFolder::ScratchFolder() {
   std::error_code ignored;
   std::string name =

@@ -28,7 +28,8 @@ class StepReport {
     if (outcome_ == Outcome::kPassed) outcome_ = Outcome::kSkipped;
   }
 
-  CheckResult Finish() && { return {outcome_, std::move(lines_)}; }
+  // "ok NAME" when nothing failed or was skipped.
+  CheckResult Finish() &&;
 
  private:
   void AddLine(std::string_view verdict, std::string_view step,

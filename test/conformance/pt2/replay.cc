@@ -1,0 +1,202 @@
+#include "conformance/pt2/replay.h"
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "conformance/pt2/corpus_value.h"
+#include "interpreter/interpreter.h"
+#include "runtime/session.h"
+
+namespace tenon::conformance {
+namespace {
+
+ReplayResult Differs(std::string difference) {
+  return {std::move(difference), false};
+}
+
+ReplayResult FromErrors(const Diagnostics& diags) {
+  for (const Diagnostic& diagnostic : diags.all()) {
+    if (diagnostic.severity != Severity::kError) continue;
+    return {diagnostic.ToString(), diagnostic.rule == Rule::kUnsupported};
+  }
+  return Differs("failed without an error");
+}
+
+PyTree ToPyTree(const CorpusValue& value) {
+  PyTree tree;
+  tree.spec = SpecOf(value);
+  CollectLeaves(value, &tree.leaves);
+  return tree;
+}
+
+// The state before a call: copies by FQN.
+using StateCopy = std::vector<std::pair<std::string, Tensor>>;
+
+StateCopy CopyState(const Session& session) {
+  const Program& program = session.program();
+  StateCopy copy;
+  for (const StateEntry& entry : program.state.entries) {
+    const std::string fqn(program.view(entry.fqn));
+    const Tensor tensor = session.State(fqn);
+    if (tensor.defined()) copy.emplace_back(fqn, tensor.Clone());
+  }
+  return copy;
+}
+
+class CallReplay {
+ public:
+  CallReplay(Session& session, const CorpusProgram& entry,
+             const Safetensors& recording, const RecordedRun& run)
+      : session_(session), entry_(entry), recording_(recording), run_(run) {}
+
+  ReplayResult Run() {
+    if (!Decode(run_.args, &args_) || !Decode(run_.kwargs, &kwargs_) ||
+        !Decode(run_.outputs, &outputs_)) {
+      return Differs("the recording: " + error_);
+    }
+    const StateCopy before = CopyState(session_);
+    ReplayResult result = entry_.is_flat ? CallFlat() : Call();
+    if (!result.difference.empty()) return result;
+    std::string difference = CompareState(before);
+    if (difference.empty()) {
+      difference = CompareInputs(args_, run_.args_after, run_.args, "args");
+    }
+    if (difference.empty()) {
+      difference =
+          CompareInputs(kwargs_, run_.kwargs_after, run_.kwargs, "kwargs");
+    }
+    return Differs(std::move(difference));
+  }
+
+ private:
+  bool Decode(const std::string& json, CorpusValue* out) {
+    return DecodeCorpusValue(json, recording_, out, &error_);
+  }
+
+  ReplayResult Call() {
+    CallArguments arguments;
+    for (const CorpusValue& value : args_.items) {
+      arguments.args.push_back(ToPyTree(value));
+    }
+    for (size_t i = 0; i < kwargs_.items.size(); ++i) {
+      // Keys are JSON texts; a parameter's name needs no escapes.
+      const std::string& key = kwargs_.keys[i];
+      arguments.kwargs.emplace_back(key.substr(1, key.size() - 2),
+                                    ToPyTree(kwargs_.items[i]));
+    }
+    Diagnostics diags;
+    const auto got = session_.Run(arguments, diags);
+    if (!got) return FromErrors(diags);
+    std::string difference = DifferSpecs(got->spec, SpecOf(outputs_), "output");
+    if (difference.empty()) difference = CompareOutputs(got->leaves);
+    return Differs(std::move(difference));
+  }
+
+  // Outputs of the graph by position: gradients follow the call's own.
+  ReplayResult CallFlat() {
+    std::vector<RuntimeValue> inputs;
+    CollectLeaves(args_, &inputs);
+    CollectLeaves(kwargs_, &inputs);
+    Diagnostics diags;
+    const auto got = session_.RunFlat(std::move(inputs), diags);
+    if (!got) return FromErrors(diags);
+    return Differs(CompareOutputs(*got));
+  }
+
+  std::string CompareOutputs(const std::vector<RuntimeValue>& got) const {
+    return CompareLeaves(got, outputs_, "output");
+  }
+
+  std::string CompareLeaves(const std::vector<RuntimeValue>& got,
+                            const CorpusValue& recorded,
+                            const std::string& what) const {
+    std::vector<RuntimeValue> want;
+    CollectLeaves(recorded, &want);
+    if (got.size() != want.size()) {
+      return what + ": " + std::to_string(got.size()) + " leaves instead of " +
+             std::to_string(want.size());
+    }
+    for (size_t i = 0; i < want.size(); ++i) {
+      std::string difference = Differ(
+          got[i], want[i], what + " " + std::to_string(i), entry_.tolerance);
+      if (!difference.empty()) return difference;
+    }
+    return "";
+  }
+
+  std::string CompareState(const StateCopy& before) {
+    std::set<std::string> changed;
+    for (const auto& [fqn, json] : run_.state_after) {
+      CorpusValue want;
+      if (!Decode(json, &want)) return "the recording: " + error_;
+      changed.insert(fqn);
+      std::string difference = Differ(session_.State(fqn), want.leaf,
+                                      "state " + fqn, entry_.tolerance);
+      if (!difference.empty()) return difference;
+    }
+    for (const auto& [fqn, tensor] : before) {
+      if (changed.contains(fqn)) continue;
+      const std::string difference =
+          Differ(session_.State(fqn), tensor, fqn, Tolerance());
+      if (!difference.empty()) return "state " + difference + " (must not)";
+    }
+    return "";
+  }
+
+  // `passed` shares its tensors with what was passed to the call.
+  std::string CompareInputs(const CorpusValue& passed, const std::string& after,
+                            const std::string& before, const char* what) {
+    CorpusValue want;
+    if (!Decode(after.empty() ? before : after, &want)) {
+      return "the recording: " + error_;
+    }
+    std::vector<RuntimeValue> got;
+    CollectLeaves(passed, &got);
+    return CompareLeaves(got, want, std::string(what) + " after the call");
+  }
+
+  Session& session_;
+  const CorpusProgram& entry_;
+  const Safetensors& recording_;
+  const RecordedRun& run_;
+  CorpusValue args_, kwargs_, outputs_;
+  std::string error_;
+};
+
+}  // namespace
+
+ReplayResult Replay(std::shared_ptr<const Program> program,
+                    const CorpusProgram& entry, const Safetensors& recording) {
+  Diagnostics diags;
+  auto session = Session::Load(std::move(program), SessionOptions(), diags);
+  if (!session) return FromErrors(diags);
+  for (size_t i = 0; i < entry.runs.size(); ++i) {
+    (*session)->ResetState();
+    ReplayResult result =
+        CallReplay(**session, entry, recording, entry.runs[i]).Run();
+    if (result.difference.empty()) continue;
+    result.difference = "call " + std::to_string(i) + ": " + result.difference;
+    return result;
+  }
+  return {};
+}
+
+std::string FindUnsupported(const Program& program) {
+  std::set<std::string> reasons;
+  for (uint32_t g = 0; g < program.num_graphs(); ++g) {
+    if (program.graph(GraphId(g)).is_erased) continue;
+    for (const NodeId n : program.nodes(GraphId(g))) {
+      if (program.node(n).kind != NodeKind::kOp) continue;
+      std::string reason = WhyNotInterpretable(program, n);
+      if (!reason.empty()) reasons.insert(std::move(reason));
+    }
+  }
+  std::string out;
+  for (const std::string& reason : reasons) {
+    out += (out.empty() ? "" : "; ") + reason;
+  }
+  return out;
+}
+
+}  // namespace tenon::conformance
