@@ -18,7 +18,9 @@ std::vector<KernelEntry> JoinFamilies() {
                             IndexingKernels(),       IndexingDimKernels(),
                             IndexingMaskKernels(),   IndexingEmbeddingKernels(),
                             IndexingSearchKernels(), MatmulKernels(),
-                            AttentionKernels(),      NeuralKernels(),
+                            AttentionKernels(),      SoftmaxKernels(),
+                            BatchNormKernels(),      LayerNormKernels(),
+                            DropoutKernels(),        ConvolutionKernels(),
                             InplaceKernels(),        ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
