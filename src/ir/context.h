@@ -54,17 +54,20 @@ class Context {
 
   OpId InternOp(std::string_view name);
   const OpInfo& op(OpId id) const { return ops_[id.index]; }
+  size_t num_ops() const { return ops_.size(); }
   std::string_view op_name(OpId id) const { return view(ops_[id.index].name); }
 
   // The form whose every return is one value is not stored: it is FormId().
   FormId InternForm(Form form);
   const Form& form(FormId id) const { return forms_[id.index]; }
+  size_t num_forms() const { return forms_.size(); }
 
   // Empty metadata is MetadataId().
   MetadataId InternMetadata(Metadata metadata);
   const Metadata& metadata(MetadataId id) const {
     return metadata_[id.index];
   }
+  size_t num_metadata() const { return metadata_.size(); }
 
   TypeId none_type() const { return none_type_; }
 

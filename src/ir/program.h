@@ -348,6 +348,7 @@ class Program {
   size_t num_nodes() const { return nodes_.size(); }
   size_t num_values() const { return values_.size(); }
   size_t num_args() const { return args_.size(); }
+  size_t num_uses() const { return uses_.size(); }
 
   NodeRange nodes(GraphId g) const { return {this, graph(g).first}; }
   // Not counting the output node. Walks the list.
