@@ -49,7 +49,7 @@ judge() {
   failed=$((failed + f))
 }
 
-"$python" "$shared/oracle/check_pt2.py" --quiet --against "$corpus/slice.json" \
+"$python" "$shared/oracle/check_pt2.py" --against "$corpus/slice.json" \
   "$work"/written/*.pt2 2>&1 | judge results
 "$python" "$shared/oracle/compare_pt2.py" --pairs "$work/originals" \
   "$work/written" 2>&1 | judge same
