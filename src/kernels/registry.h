@@ -42,8 +42,16 @@ std::span<const KernelEntry> IndexingSearchKernels();
 std::span<const KernelEntry> MatmulKernels();
 // scaled_dot_product_attention and its kernels.
 std::span<const KernelEntry> AttentionKernels();
-// convolution, pooling, normalisation, softmax, dropout, upsampling, ...
-std::span<const KernelEntry> NeuralKernels();
+// softmax, log_softmax and their gradients.
+std::span<const KernelEntry> SoftmaxKernels();
+// batch_norm in its many spellings, instance_norm.
+std::span<const KernelEntry> BatchNormKernels();
+// layer_norm, group_norm, rms_norm.
+std::span<const KernelEntry> LayerNormKernels();
+// dropout, alpha_dropout, native_dropout.
+std::span<const KernelEntry> DropoutKernels();
+// convolution, conv1d to conv3d, transposed ones.
+std::span<const KernelEntry> ConvolutionKernels();
 // In-place forms (add_, copy_, relu_, ...), functional copies of them.
 std::span<const KernelEntry> InplaceKernels();
 // sym_size, item, asserts, and the Python functions on scalars.

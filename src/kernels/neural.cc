@@ -1,7 +1,0 @@
-#include "kernels/registry.h"
-
-namespace tenon {
-
-std::span<const KernelEntry> NeuralKernels() { return {}; }
-
-}  // namespace tenon
