@@ -1,0 +1,160 @@
+#include "formats/pt2/archive.h"
+
+#include <charconv>
+
+namespace tenon {
+namespace {
+
+constexpr std::string_view kPlainModel = "serialized_exported_program.json";
+constexpr std::string_view kModelsFolder = "models/";
+constexpr std::string_view kJson = ".json";
+// Versions of the container that PyTorch's own reader takes.
+constexpr int kMinContainerVersion = 1;
+constexpr int kMaxContainerVersion = 10;
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.substr(text.size() - end.size()) == end;
+}
+
+}  // namespace
+
+Expected<Pt2Archive> Pt2Archive::Open(Bytes bytes,
+                                      std::shared_ptr<const void> owner,
+                                      const std::string& file_name,
+                                      const Pt2ReadOptions& options,
+                                      Diagnostics& diags) {
+  ZipLimits limits;
+  limits.max_members = options.max_members;
+  Pt2Archive archive;
+  TENON_ASSIGN(archive.zip_, ZipArchive::Open(bytes, std::move(owner),
+                                              file_name, limits, diags));
+  archive.check_crc_ = options.check_crc;
+  if (archive.zip_.Find(kPlainModel) != nullptr) {
+    archive.methods_.push_back("model");
+    TENON_TRY(archive.CheckPlainZip(diags));
+    return archive;
+  }
+  const auto& members = archive.zip_.members();
+  if (members.empty()) {
+    return diags.Error(Rule::kFile04, Place::File(file_name))
+           << "an archive without members";
+  }
+  const std::string_view first = members.front().name;
+  if (first.find('/') == std::string_view::npos) {
+    return diags.Error(Rule::kFile03, Place::File(file_name))
+           << "member '" << first << "' lies in no root folder";
+  }
+  archive.root_ = std::string(first.substr(0, first.find('/') + 1));
+  for (const ZipMember& m : members) {
+    if (m.name.substr(0, archive.root_.size()) != archive.root_) {
+      return diags.Error(Rule::kFile03, Place::File(file_name))
+             << "member '" << m.name << "' lies outside the root folder '"
+             << archive.root_ << "'";
+    }
+    const std::string_view name = m.name.substr(archive.root_.size());
+    if (name.substr(0, kModelsFolder.size()) == kModelsFolder &&
+        EndsWith(name, kJson)) {
+      archive.methods_.emplace_back(
+          name.substr(kModelsFolder.size(),
+                      name.size() - kModelsFolder.size() - kJson.size()));
+    }
+  }
+  TENON_TRY(archive.CheckHousekeeping(diags));
+  return archive;
+}
+
+Place Pt2Archive::PlaceOf(const std::string& name) const {
+  return Place::File(zip_.file_name() + ": " + name);
+}
+
+const ZipMember* Pt2Archive::Find(const std::string& name) const {
+  return zip_.Find(root_ + name);
+}
+
+Expected<ZipContent> Pt2Archive::Read(const std::string& name, bool is_weight,
+                                      Diagnostics& diags) const {
+  const ZipMember* member = Find(name);
+  if (member == nullptr) {
+    return diags.Error(Rule::kFile04, Place::File(zip_.file_name()))
+           << "no member '" << name << "'";
+  }
+  return zip_.Read(*member, check_crc_ || !is_weight, diags);
+}
+
+std::vector<std::string> Pt2Archive::Names() const {
+  std::vector<std::string> names;
+  for (const ZipMember& m : zip_.members()) {
+    names.emplace_back(m.name.substr(root_.size()));
+  }
+  return names;
+}
+
+Status Pt2Archive::WantText(const std::string& name, std::string_view text,
+                            Diagnostics& diags) const {
+  TENON_ASSIGN(const ZipContent content, Read(name, false, diags));
+  if (AsText(content.bytes) == text) return {};
+  return diags.Error(Rule::kFile04, PlaceOf(name))
+         << "'" << AsText(content.bytes).substr(0, 40) << "', expected '"
+         << text << "'";
+}
+
+Status Pt2Archive::CheckHousekeeping(Diagnostics& diags) {
+  TENON_TRY(WantText("archive_format", "pt2", diags));
+  TENON_TRY(WantText("archive_version", "0", diags));
+  if (Has("byteorder")) TENON_TRY(WantText("byteorder", "little", diags));
+  const std::string name = Has("version") ? "version" : ".data/version";
+  if (!Has(name)) {
+    diags.Warning(Rule::kFile04, Place::File(zip_.file_name()))
+        << "no member '" << name << "'";
+    return {};
+  }
+  TENON_ASSIGN(const ZipContent content, Read(name, false, diags));
+  const std::string_view text = AsText(content.bytes);
+  int version = 0;
+  std::from_chars(text.data(), text.data() + text.size(), version);
+  if (version < kMinContainerVersion || version > kMaxContainerVersion) {
+    return diags.Error(Rule::kFile04, PlaceOf(name))
+           << "container version '" << text.substr(0, 40) << "', expected "
+           << kMinContainerVersion << " to " << kMaxContainerVersion;
+  }
+  return {};
+}
+
+Status Pt2Archive::CheckPlainZip(Diagnostics& diags) const {
+  for (const char* name : {"serialized_state_dict.pt",
+                           "serialized_constants.pt"}) {
+    if (!Has(name)) {
+      return diags.Error(Rule::kFile04, Place::File(zip_.file_name()))
+             << "no member '" << name << "'";
+    }
+  }
+  TENON_ASSIGN(const ZipContent content, Read("version", false, diags));
+  const std::string_view text = AsText(content.bytes);
+  if (text.substr(0, text.find('.')) != "8") {
+    return diags.Error(Rule::kFile06, PlaceOf("version"))
+           << "schema version '" << text.substr(0, 40) << "', expected 8.x";
+  }
+  return {};
+}
+
+Expected<std::string> Pt2Archive::ChooseMethod(const std::string& wanted,
+                                               Diagnostics& diags) const {
+  const auto error = [&] {
+    return diags.Error(Rule::kFile04, Place::File(zip_.file_name()));
+  };
+  if (methods_.empty()) return error() << "no member 'models/model.json'";
+  const std::string name = wanted.empty() ? "model" : wanted;
+  for (const std::string& method : methods_) {
+    if (method == name) return method;
+  }
+  if (wanted.empty() && methods_.size() == 1) return methods_.front();
+  std::string known;
+  for (const std::string& method : methods_) {
+    if (!known.empty()) known += ", ";
+    known += method;
+  }
+  return error() << "no method '" << name << "', there are: " << known;
+}
+
+}  // namespace tenon

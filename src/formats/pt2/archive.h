@@ -1,0 +1,60 @@
+// The archive around a model: which layout it has, its root folder, its
+// members by their names below the root (rules V-FILE-03 and V-FILE-04).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/pt2/pt2.h"
+#include "formats/zip/zip_reader.h"
+
+namespace tenon {
+
+// See docs/formats/pt2.md.
+enum class Pt2Layout {
+  kPlainZip,  // A: no root folder, weights in one pickle (torch <= 2.7)
+  kPickled,   // B: root folder, weights in one pickle per model (torch 2.8)
+  kRaw,       // C: one raw record per storage (torch >= 2.9)
+};
+
+class Pt2Archive {
+ public:
+  static Expected<Pt2Archive> Open(Bytes bytes,
+                                   std::shared_ptr<const void> owner,
+                                   const std::string& file_name,
+                                   const Pt2ReadOptions& options,
+                                   Diagnostics& diags);
+
+  bool is_plain_zip() const { return root_.empty(); }
+  // In archive order; "model" for plain zips.
+  const std::vector<std::string>& methods() const { return methods_; }
+  // The method that the options ask for.
+  Expected<std::string> ChooseMethod(const std::string& wanted,
+                                     Diagnostics& diags) const;
+
+  bool Has(const std::string& name) const { return Find(name) != nullptr; }
+  const ZipMember* Find(const std::string& name) const;
+  // A member that must be there. Small ones are always checked against their
+  // checksum, big ones (weights) when the options ask.
+  Expected<ZipContent> Read(const std::string& name, bool is_weight,
+                            Diagnostics& diags) const;
+  // All members' names below the root, in archive order.
+  std::vector<std::string> Names() const;
+  const std::string& file_name() const { return zip_.file_name(); }
+
+ private:
+  Status CheckHousekeeping(Diagnostics& diags);
+  Status CheckPlainZip(Diagnostics& diags) const;
+  Status WantText(const std::string& name, std::string_view text,
+                  Diagnostics& diags) const;
+  Place PlaceOf(const std::string& name) const;
+
+  ZipArchive zip_;
+  std::string root_;  // with the '/'; empty for a plain zip
+  std::vector<std::string> methods_;
+  bool check_crc_ = false;
+};
+
+}  // namespace tenon

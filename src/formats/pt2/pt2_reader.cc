@@ -1,0 +1,88 @@
+#include "formats/pt2/archive.h"
+#include "formats/pt2/delegates.h"
+#include "formats/pt2/pt2.h"
+#include "formats/pt2/read_model.h"
+#include "formats/pt2/read_state.h"
+#include "support/mapped_file.h"
+
+namespace tenon {
+namespace {
+
+// Members that the writer makes anew, or that are understood.
+bool IsHousekeeping(std::string_view name) {
+  return name == "archive_format" || name == "archive_version" ||
+         name == "version" || name == ".data/version" || name == "byteorder" ||
+         name == ".data/serialization_id" ||
+         name.substr(0, kTenonFolder.size()) == kTenonFolder;
+}
+
+// Keeps what the program doesn't hold otherwise: example inputs, extra files,
+// other methods.
+Status CarryMembers(const Pt2Archive& archive,
+                    const std::unordered_set<std::string>& used,
+                    Program* program, Diagnostics& diags) {
+  for (std::string& name : archive.Names()) {
+    if (IsHousekeeping(name) || used.count(name) > 0) continue;
+    TENON_ASSIGN(const ZipContent content, archive.Read(name, true, diags));
+    program->file.members.push_back(
+        {std::move(name), content.bytes, content.owner});
+  }
+  return {};
+}
+
+Expected<Program> ReadRaw(const Pt2Archive& archive, const std::string& method,
+                          std::shared_ptr<Context> context,
+                          const Pt2ReadOptions& options, Diagnostics& diags) {
+  Program program(std::move(context));
+  program.name = method;
+  SymbolTable symbols;
+  StateReader state(&archive, method, &options, &program, &symbols, &diags);
+  TENON_TRY(state.Read());
+  const std::string model = "models/" + method + ".json";
+  TENON_TRY(ReadModel(archive, model, options, state.names(), &symbols,
+                      &program, diags));
+  std::unordered_set<std::string> used = state.used_members();
+  used.insert(model);
+  TENON_TRY(CarryMembers(archive, used, &program, diags));
+  return program;
+}
+
+}  // namespace
+
+Expected<Program> ReadPt2(Bytes bytes, std::shared_ptr<const void> owner,
+                          const std::string& file_name,
+                          std::shared_ptr<Context> context,
+                          const Pt2ReadOptions& options, Diagnostics& diags) {
+  TENON_ASSIGN(const Pt2Archive archive,
+               Pt2Archive::Open(bytes, std::move(owner), file_name, options,
+                                diags));
+  TENON_ASSIGN(const std::string method,
+               archive.ChooseMethod(options.method, diags));
+  return ReadRaw(archive, method, std::move(context), options, diags);
+}
+
+Expected<Program> ReadPt2(const std::string& path,
+                          std::shared_ptr<Context> context,
+                          const Pt2ReadOptions& options, Diagnostics& diags) {
+  std::string error;
+  const auto file = MappedFile::Open(path, &error);
+  if (file == nullptr) {
+    return diags.Error(Rule::kIo, Place::File(path)) << error;
+  }
+  return ReadPt2(file->bytes(), file, path, std::move(context), options, diags);
+}
+
+Expected<std::vector<std::string>> ListPt2Methods(const std::string& path,
+                                                  Diagnostics& diags) {
+  std::string error;
+  const auto file = MappedFile::Open(path, &error);
+  if (file == nullptr) {
+    return diags.Error(Rule::kIo, Place::File(path)) << error;
+  }
+  TENON_ASSIGN(const Pt2Archive archive,
+               Pt2Archive::Open(file->bytes(), file, path, Pt2ReadOptions(),
+                                diags));
+  return archive.methods();
+}
+
+}  // namespace tenon

@@ -1,0 +1,72 @@
+// Reads the payload configs of layout C: weights and constants (V-FILE-08).
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "formats/pt2/archive.h"
+#include "formats/pt2/json_input.h"
+#include "formats/pt2/read_types.h"
+#include "ir/program.h"
+
+namespace tenon {
+
+// State entries by FQN, per section: a name may stand in both.
+struct StateNames {
+  std::unordered_map<StringId, StateId> weights;
+  std::unordered_map<StringId, StateId> constants;
+};
+
+// "data/weights/" and "data/constants/" of one method.
+class StateReader {
+ public:
+  StateReader(const Pt2Archive* archive, const std::string& method,
+              const Pt2ReadOptions* options, Program* program,
+              SymbolTable* symbols, Diagnostics* diags)
+      : archive_(*archive),
+        method_(method),
+        options_(*options),
+        program_(*program),
+        symbols_(*symbols),
+        diags_(*diags) {}
+
+  // Weights, then constants, each in config order. Kinds are those that an
+  // entry has without a signature; the signature's reader refines them.
+  Status Read();
+
+  const StateNames& names() const { return names_; }
+  // Members that the configs name, for whoever carries the others.
+  const std::unordered_set<std::string>& used_members() const {
+    return used_members_;
+  }
+
+ private:
+  enum class Section { kWeights, kConstants };
+
+  Status ReadSection(Section section);
+  Status ReadEntry(Section section, std::string_view fqn, const JsonElement& e,
+                   const JsonPath& path, const JsonInput& json);
+  Expected<StorageId> ReadStorage(Section section, std::string_view path_name,
+                                  bool is_raw, const JsonPath& path,
+                                  const JsonInput& json);
+  Status CheckView(const Type& type, StorageId storage, const JsonPath& path,
+                   const JsonInput& json);
+
+  const Pt2Archive& archive_;
+  const std::string& method_;
+  const Pt2ReadOptions& options_;
+  Program& program_;
+  SymbolTable& symbols_;
+  Diagnostics& diags_;
+  StateNames names_;
+  std::unordered_set<std::string> used_members_;
+  std::unordered_map<std::string, StorageId> storages_;  // by member
+  std::vector<DType> dtypes_;  // of each storage, by its first entry
+};
+
+// Whether a tensor of this type lies inside `storage_bytes`; else what is
+// wrong, as a phrase.
+std::string CheckStoredTensor(const Type& type, uint64_t storage_bytes);
+
+}  // namespace tenon
