@@ -10,6 +10,8 @@
 // Calls are transparent: a child call and a delegate call (by the graph that
 // it was compiled from) hash as what they compute, so outlining, joining and
 // delegating keep the digest.
+//
+// Only for programs that the verifier accepts.
 #pragma once
 
 #include <vector>

@@ -164,6 +164,7 @@ class Outliner {
     out.call = program_.NewNode(NodeKind::kChildCall);
     program_.mutable_node(out.call).name =
         program_.context().Intern(regions_[r].name);
+    program_.mutable_node(out.call).child = out.child;
     program_.mutable_node(out.call).region = out.region;
     new_position_.resize(program_.num_nodes(), kNoPosition);
     if (!nodes.empty()) {

@@ -1,5 +1,6 @@
 #include "support/hash.h"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
@@ -56,6 +57,15 @@ void Hasher::Add(std::string_view text) {
     std::memcpy(&word, text.data() + i, std::min<size_t>(8, text.size() - i));
     Add(word);
   }
+}
+
+Digest Hasher::Finish() const {
+  const Digest head = HashBytes(words_, size_ * sizeof(uint64_t));
+  if (spilled_.empty()) return head;
+  // The rest is hashed behind the head's digest.
+  std::vector<uint64_t> rest = {head.high, head.low};
+  rest.insert(rest.end(), spilled_.begin(), spilled_.end());
+  return HashBytes(rest.data(), rest.size() * sizeof(uint64_t));
 }
 
 }  // namespace tenon

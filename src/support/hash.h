@@ -29,24 +29,34 @@ struct Digest {
 Digest HashBytes(const void* data, size_t size_bytes);
 
 // Collects words and hashes them at the end. Each item is self-delimiting, so
-// that ("a", "bc") and ("ab", "c") differ.
+// that ("a", "bc") and ("ab", "c") differ. Short inputs need no allocation.
 class Hasher {
  public:
-  Hasher() { buffer_.reserve(32); }
-  void Reset() { buffer_.clear(); }
-  void Add(uint64_t word) { buffer_.push_back(word); }
+  void Reset() {
+    size_ = 0;
+    spilled_.clear();
+  }
+  void Add(uint64_t word) {
+    if (size_ < kInlineWords) {
+      words_[size_++] = word;
+    } else {
+      spilled_.push_back(word);
+    }
+  }
   void Add(const Digest& d) {
     Add(d.high);
     Add(d.low);
   }
   void Add(double value);
   void Add(std::string_view text);
-  Digest Finish() const {
-    return HashBytes(buffer_.data(), buffer_.size() * sizeof(uint64_t));
-  }
+  Digest Finish() const;
 
  private:
-  std::vector<uint64_t> buffer_;
+  static constexpr size_t kInlineWords = 48;
+
+  size_t size_ = 0;
+  uint64_t words_[kInlineWords];
+  std::vector<uint64_t> spilled_;
 };
 
 }  // namespace tenon
