@@ -1,0 +1,37 @@
+// The payload that the built-in backends share: a header line and the region's
+// text form.
+//
+//   tenon-region 1 cpu\n
+//   <PrintProgram of the region, without metadata and state>
+//
+// The text is parsed again at load time into a context of its own, so that a
+// payload needs nothing but itself.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "backends/backend.h"
+#include "diag/diagnostics.h"
+#include "ir/program.h"
+#include "support/byte_cursor.h"
+#include "support/expected.h"
+
+namespace tenon {
+
+// `region` must not have state: a region's weights are inputs like others.
+std::vector<std::byte> WriteRegionPayload(std::string_view backend,
+                                          const Program& region);
+
+// Fails on any bytes that aren't the payload of a well-formed region for
+// `backend`. The program passed the verifier.
+Expected<Program> ReadRegionPayload(std::string_view backend, Bytes payload,
+                                    Diagnostics& diags);
+
+// The number of inputs must be that of the region, tensors must stand where
+// the region's types say tensors, and each must lie inside its storage.
+Status CheckRegionInputs(const Program& region,
+                         std::span<const RuntimeValue> inputs,
+                         Diagnostics& diags);
+
+}  // namespace tenon

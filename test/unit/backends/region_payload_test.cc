@@ -1,0 +1,72 @@
+// Payloads travel, and nothing but a payload of the right backend is taken.
+#include "backends/region_payload.h"
+
+#include <gtest/gtest.h>
+
+#include "region_builder.h"
+
+namespace tenon {
+namespace {
+
+Program SmallRegion() {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({2, 3}));
+  const ValueId y =
+      b.Op("aten.add.Tensor", {{"self", x}, {"other", x}, {"alpha", 2}});
+  return b.Finish({b.Op("aten.relu.default", {{"self", y}})});
+}
+
+TEST(RegionPayloadTest, ReadsBackWhatWasWritten) {
+  const Program region = SmallRegion();
+  const auto payload = WriteRegionPayload("echo", region);
+  Diagnostics diags;
+  const auto read = ReadRegionPayload("echo", payload, diags);
+  ASSERT_TRUE(read) << diags.ToString();
+  EXPECT_EQ(WriteRegionPayload("echo", *read), payload);
+}
+
+TEST(RegionPayloadTest, NamesTheForeignHeader) {
+  const auto payload = WriteRegionPayload("echo", SmallRegion());
+  Diagnostics diags;
+  EXPECT_FALSE(ReadRegionPayload("reference", payload, diags));
+  EXPECT_NE(diags.ToString().find("tenon-region 1 echo"), std::string::npos)
+      << diags.ToString();
+}
+
+TEST(RegionPayloadTest, RefusesEveryPrefix) {
+  const auto payload = WriteRegionPayload("echo", SmallRegion());
+  // The last byte is a line's end, which may be missing.
+  for (size_t size = 0; size + 1 < payload.size(); ++size) {
+    Diagnostics diags;
+    EXPECT_FALSE(
+        ReadRegionPayload("echo", Bytes(payload).first(size), diags))
+        << size;
+    EXPECT_TRUE(diags.has_errors()) << size;
+  }
+}
+
+TEST(RegionPayloadTest, SurvivesAnyFlippedByte) {
+  const auto payload = WriteRegionPayload("reference", SmallRegion());
+  const Backend* backend = FindBackend("reference");
+  ASSERT_NE(backend, nullptr);
+  RandomTensors random;
+  for (size_t i = 0; i < payload.size(); ++i) {
+    for (const int bit : {0, 4, 7}) {
+      auto damaged = payload;
+      damaged[i] ^= std::byte{static_cast<uint8_t>(1 << bit)};
+      Diagnostics diags;
+      auto loaded = backend->Load(damaged, nullptr, {}, diags);
+      if (!loaded) {
+        EXPECT_TRUE(diags.has_errors()) << i;
+        continue;
+      }
+      // What loads may run or fail, but says which.
+      const RuntimeValue inputs[] = {random.Floats({2, 3})};
+      if (!(*loaded)->Run(inputs, diags)) EXPECT_TRUE(diags.has_errors()) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon
