@@ -21,6 +21,7 @@ std::vector<KernelEntry> JoinFamilies() {
                             AttentionKernels(),      SoftmaxKernels(),
                             BatchNormKernels(),      LayerNormKernels(),
                             DropoutKernels(),        ConvolutionKernels(),
+                            PoolingKernels(),        AdaptivePoolingKernels(),
                             InplaceKernels(),        ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }

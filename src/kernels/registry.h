@@ -52,6 +52,10 @@ std::span<const KernelEntry> LayerNormKernels();
 std::span<const KernelEntry> DropoutKernels();
 // convolution, conv1d to conv3d, transposed ones.
 std::span<const KernelEntry> ConvolutionKernels();
+// max_pool, avg_pool, max_unpool and gradients.
+std::span<const KernelEntry> PoolingKernels();
+// adaptive_avg_pool, adaptive_max_pool.
+std::span<const KernelEntry> AdaptivePoolingKernels();
 // In-place forms (add_, copy_, relu_, ...), functional copies of them.
 std::span<const KernelEntry> InplaceKernels();
 // sym_size, item, asserts, and the Python functions on scalars.
