@@ -34,6 +34,10 @@ template <typename T>
 T Mul(T a, T b) {
   if constexpr (kIsInteger<T>) {
     return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else if constexpr (kIsComplex<T>) {
+    // The plain formula, without C's recovery of infinities.
+    return T(a.real() * b.real() - a.imag() * b.imag(),
+             a.real() * b.imag() + a.imag() * b.real());
   } else {
     return a * b;
   }

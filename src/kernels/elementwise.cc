@@ -55,6 +55,11 @@ bool PlanElementwise(KernelCall& call, const std::vector<Operand>& operands,
     for (const Tensor& t : tensors) text += " " + ToText(t.sizes());
     return call.Fail("sizes don't broadcast:" + text);
   }
+  if ((traits.flags & kNumbersDontShape) != 0) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].is_number) tensors[i] = Tensor();
+    }
+  }
   if (!Allocate(call, ResultDType(plan->common, traits), sizes,
                 ResultStrides(sizes, tensors), &plan->out)) {
     return false;

@@ -45,6 +45,8 @@ enum : unsigned {
   kRealResult = 64,
   // Python numbers beside float16 and bfloat16 aren't rounded to those.
   kExactNumbers = 128,
+  // Python numbers are parameters: they have no say in the result's strides.
+  kNumbersDontShape = 256,
 };
 
 struct ElementwisePlan {

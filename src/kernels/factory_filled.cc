@@ -17,15 +17,10 @@ DType InferDType(const RuntimeValue& fill) {
   return dtype == DType::kComplex128 ? DType::kComplex64 : dtype;
 }
 
-bool CheckFill(KernelCall& call, const RuntimeValue& fill, DType dtype) {
-  if (!fill.is_complex() || IsComplex(dtype)) return true;
-  return call.Fail("a complex value doesn't fit " + std::string(Name(dtype)));
-}
-
 bool MakeFilled(KernelCall& call, DType dtype, const Sizes& sizes,
                 const Sizes& strides, const RuntimeValue& fill) {
   Tensor out;
-  if (!CheckFill(call, fill, dtype) ||
+  if (!CheckFits(call, fill, dtype) ||
       !Allocate(call, dtype, sizes, strides, &out)) {
     return false;
   }

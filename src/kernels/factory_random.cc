@@ -62,10 +62,47 @@ std::vector<double> NormalValues(KernelCall& call, DType dtype, size_t count,
   return values;
 }
 
+// Complex numbers draw their parts in turn.
+void WriteUniform(KernelCall& call, double from, double to, Tensor* out) {
+  const auto count = static_cast<size_t>(out->numel());
+  const bool complex = IsComplex(out->dtype());
+  std::vector<double> parts =
+      UniformValues(call, RealDType(out->dtype()), complex ? 2 * count : count);
+  for (double& part : parts) part = part * (to - from) + from;
+  if (!complex) return WriteAll(out, parts);
+  std::vector<std::complex<double>> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = {parts[2 * i], parts[2 * i + 1]};
+  }
+  WriteAll(out, values);
+}
+
+// Complex numbers share the variance between their parts; the mean is real.
+void WriteNormal(KernelCall& call, double mean, double deviation, Tensor* out) {
+  const auto count = static_cast<size_t>(out->numel());
+  const bool complex = IsComplex(out->dtype());
+  std::vector<double> parts =
+      NormalValues(call, RealDType(out->dtype()), complex ? 2 * count : count,
+                   out->is_contiguous());
+  if (!complex) {
+    for (double& part : parts) part = part * deviation + mean;
+    return WriteAll(out, parts);
+  }
+  std::vector<std::complex<double>> values(count);
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = std::complex<double>(parts[2 * i], parts[2 * i + 1]) *
+                    (deviation * std::sqrt(0.5)) +
+                mean;
+  }
+  WriteAll(out, values);
+}
+
 // --- rand, randn, randint ---
 
-bool IsReal(KernelCall& call, DType dtype) {
-  if (IsFloating(dtype) && SizeBytes(dtype) > 1) return true;
+bool CheckRandom(KernelCall& call, DType dtype) {
+  if (IsComplex(dtype) || (IsFloating(dtype) && SizeBytes(dtype) > 1)) {
+    return true;
+  }
   return call.Fail("random values of dtype " + std::string(Name(dtype)) +
                    " aren't supported");
 }
@@ -90,11 +127,10 @@ template <int kSizeArg>
 bool Rand(KernelCall& call) {
   Tensor out;
   if (!MakeOutput(call, DType::kFloat32, kSizeArg, &out) ||
-      !IsReal(call, out.dtype())) {
+      !CheckRandom(call, out.dtype())) {
     return false;
   }
-  WriteAll(&out,
-           UniformValues(call, out.dtype(), static_cast<size_t>(out.numel())));
+  WriteUniform(call, 0, 1, &out);
   call.Return(out);
   return true;
 }
@@ -102,25 +138,11 @@ bool Rand(KernelCall& call) {
 template <int kSizeArg>
 bool Randn(KernelCall& call) {
   Tensor out;
-  if (!MakeOutput(call, DType::kFloat32, kSizeArg, &out)) return false;
-  if (IsComplex(out.dtype())) {
-    // Real and imaginary parts are drawn as one sequence, each of variance ½.
-    const DType real = RealDType(out.dtype());
-    const auto count = static_cast<size_t>(out.numel());
-    const std::vector<double> parts =
-        NormalValues(call, real, 2 * count, out.is_contiguous());
-    std::vector<std::complex<double>> values(count);
-    for (size_t i = 0; i < count; ++i) {
-      values[i] =
-          std::complex<double>(parts[2 * i], parts[2 * i + 1]) * std::sqrt(0.5);
-    }
-    WriteAll(&out, values);
-  } else {
-    if (!IsReal(call, out.dtype())) return false;
-    WriteAll(&out,
-             NormalValues(call, out.dtype(), static_cast<size_t>(out.numel()),
-                          out.is_contiguous()));
+  if (!MakeOutput(call, DType::kFloat32, kSizeArg, &out) ||
+      !CheckRandom(call, out.dtype())) {
+    return false;
   }
+  WriteNormal(call, 0, 1, &out);
   call.Return(out);
   return true;
 }
@@ -205,31 +227,30 @@ bool FillDrawn(KernelCall& call, const Draw& draw) {
 bool UniformFill(KernelCall& call) {
   const double from = call.Float(1), to = call.Float(2);
   const DType dtype = call.tensor(0).dtype();
-  if (!IsReal(call, dtype)) return false;
+  if (!CheckRandom(call, dtype)) return false;
   if (!(from <= to)) return call.Fail("the bounds are in the wrong order");
-  return FillDrawn(call, [=](Generator& g) {
-    return UniformFor(dtype, g) * (to - from) + from;
-  });
+  Tensor out;
+  if (!Target(call, &out)) return false;
+  WriteUniform(call, from, to, &out);
+  call.Return(out);
+  return true;
 }
 
 bool NormalFill(KernelCall& call) {
   const double mean = call.Float(1), deviation = call.Float(2);
   Tensor out;
   if (deviation < 0) return call.Fail("a negative standard deviation");
-  if (!IsReal(call, call.tensor(0).dtype()) || !Target(call, &out)) {
+  if (!CheckRandom(call, call.tensor(0).dtype()) || !Target(call, &out)) {
     return false;
   }
-  std::vector<double> values = NormalValues(
-      call, out.dtype(), static_cast<size_t>(out.numel()), out.is_contiguous());
-  for (double& value : values) value = value * deviation + mean;
-  WriteAll(&out, values);
+  WriteNormal(call, mean, deviation, &out);
   call.Return(out);
   return true;
 }
 
 bool LogNormalFill(KernelCall& call) {
   const double mean = call.Float(1), deviation = call.Float(2);
-  if (!IsReal(call, call.tensor(0).dtype())) return false;
+  if (!CheckRandom(call, call.tensor(0).dtype())) return false;
   if (!(deviation > 0)) return call.Fail("the deviation isn't positive");
   return FillDrawn(call, [=](Generator& g) {
     return std::exp(g.Normal() * deviation + mean);
@@ -238,7 +259,7 @@ bool LogNormalFill(KernelCall& call) {
 
 bool ExponentialFill(KernelCall& call) {
   const double lambda = call.Float(1);
-  if (!IsReal(call, call.tensor(0).dtype())) return false;
+  if (!CheckRandom(call, call.tensor(0).dtype())) return false;
   if (!(lambda > 0)) return call.Fail("lambda isn't positive");
   return FillDrawn(
       call, [=](Generator& g) { return -std::log1p(-g.Uniform()) / lambda; });
@@ -246,7 +267,7 @@ bool ExponentialFill(KernelCall& call) {
 
 bool CauchyFill(KernelCall& call) {
   const double median = call.Float(1), sigma = call.Float(2);
-  if (!IsReal(call, call.tensor(0).dtype())) return false;
+  if (!CheckRandom(call, call.tensor(0).dtype())) return false;
   if (!(sigma > 0)) return call.Fail("sigma isn't positive");
   return FillDrawn(call, [=](Generator& g) {
     return median + sigma * std::tan(M_PI * (g.Uniform() - 0.5));
@@ -354,7 +375,7 @@ bool NormalOf(KernelCall& call, const Tensor& mean, const Tensor& deviation) {
   }
   const DType dtype = mean.defined() ? mean.dtype() : deviation.dtype();
   Tensor out;
-  if (!IsReal(call, dtype) ||
+  if (!CheckRandom(call, dtype) ||
       !Allocate(call, dtype, sizes, ResultStrides(sizes, both), &out)) {
     return false;
   }
@@ -388,7 +409,7 @@ bool NormalSized(KernelCall& call) {
   Tensor out;
   if (call.Float(1) < 0) return call.Fail("a negative standard deviation");
   if (!MakeOutput(call, DType::kFloat32, 2, &out) ||
-      !IsReal(call, out.dtype())) {
+      !CheckRandom(call, out.dtype())) {
     return false;
   }
   std::vector<double> values =

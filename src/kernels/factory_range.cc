@@ -117,13 +117,17 @@ bool MakePoints(KernelCall& call, F transform) {
       !Allocate(call, dtype, {steps}, &out)) {
     return false;
   }
-  // Integers are spaced in double and cut.
+  // Between integers the points are spaced in double, then cut.
   const DType wide =
       IsFloating(dtype) || IsComplex(dtype) ? dtype : DType::kFloat64;
   DispatchFloating(wide, [&](auto tag) {
     using C = typename decltype(tag)::type;
-    const C start = ScalarAs<C>(call.Scalar(0));
-    const C end = ScalarAs<C>(call.Scalar(1));
+    const auto read = [&](size_t arg) {
+      const RuntimeValue number = call.Scalar(arg);
+      if (wide == dtype) return ScalarAs<C>(number);
+      return ScalarAs<C>(RuntimeValue(ScalarAs<int64_t>(number)));
+    };
+    const C start = read(0), end = read(1);
     std::vector<C> values(static_cast<size_t>(steps));
     for (int64_t i = 0; i < steps; ++i) {
       values[static_cast<size_t>(i)] =

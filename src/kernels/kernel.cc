@@ -26,10 +26,13 @@ std::vector<KernelEntry> JoinFamilies() {
     all.insert(all.end(), family.begin(), family.end());
   }
   // Stable: of two kernels for one operator the earlier family's is found.
-  std::stable_sort(all.begin(), all.end(),
-                   [](const KernelEntry& a, const KernelEntry& b) {
-                     return a.name < b.name;
-                   });
+  const auto by_name = [](const KernelEntry& a, const KernelEntry& b) {
+    return a.name < b.name;
+  };
+  std::stable_sort(all.begin(), all.end(), by_name);
+  const std::vector<KernelEntry> derived = DerivedKernels(all);
+  all.insert(all.end(), derived.begin(), derived.end());
+  std::stable_sort(all.begin(), all.end(), by_name);
   return all;
 }
 

@@ -1,11 +1,14 @@
 // Activation functions and their derivatives.
 #include <cmath>
+#include <limits>
 
 #include "kernels/arithmetic.h"
+#include "kernels/broadcast.h"
 #include "kernels/compose.h"
 #include "kernels/elements.h"
 #include "kernels/elementwise.h"
 #include "kernels/pointwise.h"
+#include "kernels/views.h"
 
 namespace tenon {
 namespace {
@@ -83,9 +86,17 @@ constexpr auto kPrelu = [](auto x, auto weight) {
 
 // --- gelu ---
 
+// x * P(X < x) of a standard normal X. `via_onednn` follows the library that
+// PyTorch uses for float32 and bfloat16: it doubles before it halves, and its
+// infinity is nan.
 template <typename T>
-T Gelu(T x, bool is_tanh) {
-  if (!is_tanh) return x * T(0.5) * (T(1) + std::erf(x * As<T>(kSqrtHalf)));
+T Gelu(T x, bool is_tanh, bool via_onednn) {
+  const T one_plus_erf = T(1) + std::erf(x * As<T>(kSqrtHalf));
+  if (!is_tanh && via_onednn) {
+    if (std::isinf(x)) return std::numeric_limits<T>::quiet_NaN();
+    return T(0.5) * (x * one_plus_erf);
+  }
+  if (!is_tanh) return x * T(0.5) * one_plus_erf;
   const T inner = As<T>(kSqrt2OverPi) * (x + As<T>(kGeluCubic) * x * x * x);
   return T(0.5) * x * (T(1) + std::tanh(inner));
 }
@@ -114,8 +125,11 @@ bool IsTanh(KernelCall& call, size_t arg, bool* is_tanh) {
 
 bool GeluKernel(KernelCall& call) {
   bool is_tanh = false;
-  return IsTanh(call, 1, &is_tanh) &&
-         Run<kFloatsOnly, 1>(call, [=](auto x) { return Gelu(x, is_tanh); });
+  const DType dtype = call.tensor(0).dtype();
+  const bool via_onednn = dtype == DType::kFloat32 || dtype == DType::kBFloat16;
+  return IsTanh(call, 1, &is_tanh) && Run<kFloatsOnly, 1>(call, [=](auto x) {
+           return Gelu(x, is_tanh, via_onednn);
+         });
 }
 
 bool GeluBackward(KernelCall& call) {
@@ -157,6 +171,10 @@ bool LeakyRelu(KernelCall& call) {
 
 bool Threshold(KernelCall& call) {
   const RuntimeValue threshold = call.Scalar(1), value = call.Scalar(2);
+  const DType dtype = call.tensor(0).dtype();
+  if (!CheckFits(call, threshold, dtype) || !CheckFits(call, value, dtype)) {
+    return false;
+  }
   return Run<kReals, 1>(call, [&](auto x) {
     using T = decltype(x);
     return x <= ScalarAs<T>(threshold) ? ScalarAs<T>(value) : x;
@@ -171,18 +189,18 @@ bool ThresholdBackward(KernelCall& call) {
   });
 }
 
+// clamp, except that the dtype stays: bounds of integers lose their fraction.
 bool Hardtanh(KernelCall& call) {
   const Tensor& self = call.tensor(0);
-  const RuntimeValue low = call.Scalar(1), high = call.Scalar(2);
-  const bool is_unsigned = IsIntegral(self.dtype()) && !IsSigned(self.dtype());
-  if (is_unsigned && ScalarAs<double>(low) < 0) {
-    return call.Fail("a negative bound for an unsigned tensor");
+  RuntimeValue low = call.Scalar(1), high = call.Scalar(2);
+  if (self.dtype() == DType::kBool || IsComplex(self.dtype())) {
+    return call.Fail("not defined for " + std::string(Name(self.dtype())));
   }
-  return Run<kReals, 1>(call, [&](auto x) {
-    using T = decltype(x);
-    const T l = ScalarAs<T>(low), h = ScalarAs<T>(high);
-    return x < l ? l : x > h ? h : x;
-  });
+  if (IsIntegral(self.dtype())) {
+    low = ScalarAs<int64_t>(low);
+    high = ScalarAs<int64_t>(high);
+  }
+  return ForwardTo(call, "aten.clamp.default", {self, low, high});
 }
 
 bool HardtanhBackward(KernelCall& call) {
@@ -313,16 +331,34 @@ constexpr auto kLogSigmoidBackward = [](auto g, auto x) {
   return g * (T(1) - Sigmoid(x));
 };
 
-// A second result holds what PyTorch keeps for the backward pass: nothing on
-// the machines where vectors were recorded with it, exp(-|x|) on CPU.
+// The second result is what PyTorch keeps for the backward pass. Both are
+// contiguous whatever the input is.
 bool LogSigmoidForward(KernelCall& call) {
-  if (!Elementwise<kLogSigmoid, 1, kFloatsOnly>(call)) return false;
-  ElementwisePlan plan;
-  if (!PlanElementwise(call, {OperandOf(call, 0)}, kFloatsOnly, &plan)) {
+  const Operand self = {call.tensor(0).Contiguous(), false};
+  if (!self.tensor.defined()) return call.Fail("no memory");
+  ElementwisePlan result, buffer;
+  if (!PlanElementwise(call, {self}, kFloatsOnly, &result) ||
+      !PlanElementwise(call, {self}, kFloatsOnly, &buffer)) {
     return false;
   }
-  RunElementwise<kFloatsOnly, 1>(&plan,
+  RunElementwise<kFloatsOnly, 1>(&result, kLogSigmoid);
+  RunElementwise<kFloatsOnly, 1>(&buffer,
                                  [](auto x) { return std::exp(-std::abs(x)); });
+  call.Return(result.out);
+  call.Return(buffer.out);
+  return true;
+}
+
+// The result is like the input even where strides don't matter.
+bool PreluKernel(KernelCall& call) {
+  ElementwisePlan plan;
+  if (!PlanElementwise(call, {OperandOf(call, 0), OperandOf(call, 1)},
+                       kFloatsOnly, &plan) ||
+      !Allocate(call, plan.common, plan.out.sizes(),
+                LikeStrides(call.tensor(0)), &plan.out)) {
+    return false;
+  }
+  RunElementwise<kFloatsOnly, 2>(&plan, kPrelu);
   call.Return(plan.out);
   return true;
 }
@@ -370,7 +406,7 @@ constexpr KernelEntry kEntries[] = {
     {"aten.selu.default", kFloatUnary<kSelu>},
     {"aten.log_sigmoid.default", kFloatUnary<kLogSigmoid>},
     {"aten.log_sigmoid_forward.default", LogSigmoidForward},
-    {"aten._prelu_kernel.default", kSlope<kPrelu>},
+    {"aten._prelu_kernel.default", PreluKernel},
     {"aten.gelu.default", GeluKernel},
     {"aten.gelu_backward.default", GeluBackward},
     {"aten.elu.default", Elu},

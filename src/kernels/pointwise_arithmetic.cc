@@ -30,7 +30,7 @@ bool CheckAlpha(KernelCall& call, DType dtype, const RuntimeValue& alpha) {
   if (alpha.is_complex() && !IsComplex(dtype)) {
     return call.Fail("real operands take a real alpha");
   }
-  return true;
+  return CheckFits(call, alpha, dtype);
 }
 
 // a + sign * alpha * b, alpha rounded to the operands' dtype.
@@ -46,7 +46,8 @@ bool AddScaled(KernelCall& call, const Operand& a, const Operand& b,
     using C = typename decltype(tag)::type;
     C factor = ReadOne<C>(rounded);
     if (sign < 0) factor = Sub(C(0), factor);
-    const bool plain = factor == C(1);
+    // A product with 1 matters to complex infinities only: it makes nan.
+    const bool plain = !kIsComplex<C> && factor == C(1);
     internal::RunTyped<C>(
         &plan, [=](C x, C y) { return Add(x, plain ? y : Mul(factor, y)); },
         std::make_index_sequence<2>());
@@ -115,20 +116,38 @@ bool Division(KernelCall& call) {
 }
 
 constexpr auto kDivFloor = [](auto a, auto b) { return DivFloor(a, b); };
-constexpr auto kDivTrunc = [](auto a, auto b) { return DivTrunc(a, b); };
 constexpr auto kRemainder = [](auto a, auto b) { return Remainder(a, b); };
 constexpr auto kFmod = [](auto a, auto b) { return Fmod(a, b); };
 
 constexpr unsigned kDivFlags = kIntToFloat | kExactNumbers;
 constexpr auto kTrueDivide = Elementwise<kDiv, 2, kDivFlags>;
 constexpr auto kFloorDivide = Division<kDivFloor, kNoComplex>;
-constexpr auto kTruncDivide = Division<kDivTrunc, kNoComplex>;
+
+// float16 and bfloat16 round the quotient before they cut it.
+bool TruncDivide(KernelCall& call) {
+  ElementwisePlan plan;
+  if (!PlanDivision<kNoComplex>(call, &plan)) return false;
+  const DType common = plan.common;
+  RunElementwise<kNoComplex, 2>(&plan, [common](auto a, auto b) {
+    if constexpr (std::is_same_v<decltype(a), float>) {
+      if (common == DType::kFloat16) {
+        return std::trunc(static_cast<float>(Float16(a / b)));
+      }
+      if (common == DType::kBFloat16) {
+        return std::trunc(static_cast<float>(BFloat16(a / b)));
+      }
+    }
+    return DivTrunc(a, b);
+  });
+  call.Return(plan.out);
+  return true;
+}
 
 bool DivideKernel(KernelCall& call) {
   if (call.is_none(2)) return kTrueDivide(call);
   const std::string& mode = call.arg(2).string();
   if (mode == "floor") return kFloorDivide(call);
-  if (mode == "trunc") return kTruncDivide(call);
+  if (mode == "trunc") return TruncDivide(call);
   return call.Fail("no rounding mode '" + mode + "'");
 }
 
@@ -165,7 +184,10 @@ bool PowTensorScalar(KernelCall& call) {
     return call.Fail("integers to negative integer powers aren't allowed");
   }
   ElementwisePlan plan;
-  if (!PlanElementwise(call, {base, exponent}, kAnyDType, &plan)) return false;
+  if (!PlanElementwise(call, {base, exponent}, kNumbersDontShape, &plan)) {
+    return false;
+  }
+  if (integers && !CheckFits(call, number, plan.common)) return false;
   if (!integers && IsSpecialExponent(number)) {
     const double e = ScalarAs<double>(number);
     RunElementwise<kIntToFloat, 2>(
@@ -180,7 +202,7 @@ bool PowTensorScalar(KernelCall& call) {
 // Computed in float64, or complex128.
 bool FloatPower(KernelCall& call) {
   const Operand base = OperandOf(call, 0), exponent = OperandOf(call, 1);
-  ElementwiseTraits traits(kAnyDType);
+  ElementwiseTraits traits(kNumbersDontShape);
   traits.common =
       IsComplex(base.tensor.dtype()) || IsComplex(exponent.tensor.dtype())
           ? DType::kComplex128
@@ -197,8 +219,16 @@ bool Square(KernelCall& call) {
 }
 
 bool Ldexp(KernelCall& call) {
+  const DType self = call.tensor(0).dtype();
   Tensor power;
-  return CallKernel(call, "aten.pow.Scalar", {2.0, call.arg(1)}, &power) &&
+  if (!CallKernel(call, "aten.pow.Scalar", {2.0, call.arg(1)}, &power)) {
+    return false;
+  }
+  // An integer exponent doesn't widen the significand's dtype.
+  const bool integer_power =
+      !IsFloating(call.tensor(1).dtype()) && !IsComplex(call.tensor(1).dtype());
+  if (integer_power && IsFloating(self)) power = Cast(power, self);
+  return power.defined() &&
          ForwardTo(call, "aten.mul.Tensor", {call.arg(0), power});
 }
 
@@ -221,7 +251,7 @@ bool AddcKernel(KernelCall& call, bool divide) {
   }
   if (divide) {
     RunElementwise<kIntToFloat, 3>(&plan, [&](auto x, auto a, auto b) {
-      return x + ScalarAs<decltype(x)>(value) * (a / b);
+      return x + Mul(ScalarAs<decltype(x)>(value), a) / b;
     });
   } else {
     RunElementwise<kAnyDType, 3>(&plan, [&](auto x, auto a, auto b) {
@@ -237,9 +267,14 @@ bool Addcdiv(KernelCall& call) { return AddcKernel(call, true); }
 
 constexpr auto kLerp = [](auto a, auto b, auto weight) {
   using T = decltype(a);
-  // From the nearer end, as PyTorch does: exact at both.
-  if (std::abs(weight) < 0.5f) return a + weight * (b - a);
-  return b - (b - a) * (T(1) - weight);
+  // From the nearer end, so that both are exact.
+  const bool near = std::abs(weight) < 0.5f;
+  if constexpr (kIsReal<T>) {
+    return near ? std::fma(weight, b - a, a)
+                : std::fma(weight - T(1), b - a, b);
+  } else {
+    return near ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
+  }
 };
 
 bool Lerp(KernelCall& call) {
@@ -296,7 +331,7 @@ constexpr KernelEntry kEntries[] = {
     {"aten.fmod.Tensor", Division<kFmod, kNoComplex | kNoBool>},
     {"aten.fmod.Scalar", Division<kFmod, kNoComplex | kNoBool>},
     {"aten.pow.Tensor_Tensor", Elementwise<kPow, 2, kNoBool>},
-    {"aten.pow.Scalar", Elementwise<kPow, 2, kNoBool>},
+    {"aten.pow.Scalar", Elementwise<kPow, 2, kNoBool | kNumbersDontShape>},
     {"aten.pow.Tensor_Scalar", PowTensorScalar},
     {"aten.float_power.Tensor_Tensor", FloatPower},
     {"aten.float_power.Tensor_Scalar", FloatPower},

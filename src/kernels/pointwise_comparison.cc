@@ -41,7 +41,7 @@ constexpr auto kFmin = [](auto a, auto b) {
 };
 constexpr auto kHeaviside = [](auto x, auto at_zero) {
   using T = decltype(x);
-  return x == T(0) ? at_zero : x < T(0) ? T(0) : T(1);
+  return x == T(0) ? at_zero : static_cast<T>(x > T(0));
 };
 
 // Logic takes any two dtypes: what each element is converted to doesn't change
@@ -88,29 +88,68 @@ bool Equal(KernelCall& call) {
   return true;
 }
 
+// A bound: absent, a tensor, or a number.
+struct Bound {
+  RuntimeValue value;
+  bool is_number = false;
+};
+
+// A number outside the range of an integer dtype bounds nothing, or is an
+// error where it would leave no value.
+bool NarrowBound(KernelCall& call, DType dtype, bool is_low, Bound* bound) {
+  if (bound->value.is_none() || !bound->is_number) return true;
+  const RuntimeValue number = ItemOf(bound->value.tensor());
+  if (!IsIntegral(dtype)) return CheckFits(call, number, dtype);
+  const int bits = static_cast<int>(SizeBytes(dtype)) * 8;
+  if (bits == 64) return true;
+  const bool is_signed = IsSigned(dtype);
+  const double largest = std::ldexp(1.0, is_signed ? bits - 1 : bits) - 1;
+  const double smallest = is_signed ? -largest - 1 : 0;
+  const double value = ScalarAs<double>(number);
+  if (is_low ? value > largest : value < smallest) {
+    return call.Fail("a bound outside the range of " +
+                     std::string(Name(dtype)));
+  }
+  if (is_low ? value < smallest : value > largest) bound->value = {};
+  return true;
+}
+
 // max(x, low) first, so that low > high gives high; a nan bound wins.
-bool ClampTo(KernelCall& call, const RuntimeValue& low,
-             const RuntimeValue& high, bool low_number, bool high_number) {
+bool ClampTo(KernelCall& call, Bound low, Bound high) {
   std::vector<Operand> operands = {OperandOf(call, 0)};
-  const auto add = [&](const RuntimeValue& bound, bool is_number) {
-    if (bound.is_none()) return;
-    operands.push_back(bound.is_tensor() ? Operand{bound.tensor(), is_number}
-                                         : Operand{ScalarTensor(bound), true});
-  };
-  add(low, low_number);
-  add(high, high_number);
+  for (Bound* bound : {&low, &high}) {
+    if (bound->value.is_none()) continue;
+    if (!bound->value.is_tensor()) {
+      bound->value = ScalarTensor(bound->value);
+      bound->is_number = true;
+    }
+    operands.push_back({bound->value.tensor(), bound->is_number});
+  }
   if (operands.size() == 1) return call.Fail("clamp needs a bound");
+  ElementwiseTraits traits(kNoComplex | kNumbersDontShape);
+  traits.common = ResultType(operands);
+  if (!NarrowBound(call, traits.common, true, &low) ||
+      !NarrowBound(call, traits.common, false, &high)) {
+    return false;
+  }
+  operands.resize(1);
+  for (const Bound* bound : {&low, &high}) {
+    if (bound->value.is_none()) continue;
+    operands.push_back({bound->value.tensor(), bound->is_number});
+  }
   ElementwisePlan plan;
-  if (!PlanElementwise(call, operands, kNoComplex, &plan)) return false;
+  if (!PlanElementwise(call, operands, traits, &plan)) return false;
   const auto raise = [](auto x, auto bound) {
     return IsNan(x) ? x : Maximum(x, bound);
   };
   const auto lower = [](auto x, auto bound) {
     return IsNan(x) ? x : Minimum(x, bound);
   };
-  if (high.is_none()) {
+  if (operands.size() == 1) {
+    RunElementwise<kNoComplex, 1>(&plan, [](auto x) { return x; });
+  } else if (high.value.is_none()) {
     RunElementwise<kNoComplex, 2>(&plan, raise);
-  } else if (low.is_none()) {
+  } else if (low.value.is_none()) {
     RunElementwise<kNoComplex, 2>(&plan, lower);
   } else {
     RunElementwise<kNoComplex, 3>(
@@ -121,14 +160,14 @@ bool ClampTo(KernelCall& call, const RuntimeValue& low,
 }
 
 bool Clamp(KernelCall& call) {
-  return ClampTo(call, call.arg(1), call.arg(2), call.is_number(1),
-                 call.is_number(2));
+  return ClampTo(call, {call.arg(1), call.is_number(1)},
+                 {call.arg(2), call.is_number(2)});
 }
 bool ClampMin(KernelCall& call) {
-  return ClampTo(call, call.arg(1), {}, call.is_number(1), false);
+  return ClampTo(call, {call.arg(1), call.is_number(1)}, {});
 }
 bool ClampMax(KernelCall& call) {
-  return ClampTo(call, {}, call.arg(1), false, call.is_number(1));
+  return ClampTo(call, {}, {call.arg(1), call.is_number(1)});
 }
 
 // --- where ---
@@ -142,6 +181,12 @@ bool Where(KernelCall& call) {
   const Operand a = OperandOf(call, 1), b = OperandOf(call, 2);
   ElementwiseTraits traits(kAnyDType);
   traits.common = ResultType(std::vector<Operand>{a, b});
+  for (const Operand* operand : {&a, &b}) {
+    if (operand->is_number &&
+        !CheckFits(call, ItemOf(operand->tensor), traits.common)) {
+      return false;
+    }
+  }
   // The condition is planned like an operand and cast; 0 and 1 survive casts.
   const Tensor truth = Cast(condition, DType::kBool);
   if (!truth.defined()) return call.Fail("no memory");

@@ -1,6 +1,8 @@
 #include "kernels/promotion.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "kernels/elements.h"
 
@@ -24,6 +26,7 @@ int Category(DType dtype) {
 }
 
 DType PromoteReals(DType a, DType b) {
+  if (a == b) return a;
   if (SizeBytes(a) != SizeBytes(b)) return SizeBytes(a) > SizeBytes(b) ? a : b;
   return DType::kFloat32;  // float16 with bfloat16
 }
@@ -45,6 +48,28 @@ DType CombineCategories(DType higher, DType lower) {
     return PromoteTypes(higher, lower);
   }
   return higher;
+}
+
+double LargestFinite(DType dtype) {
+  switch (RealDType(dtype)) {
+    case DType::kFloat16:
+      return 65504.0;
+    case DType::kBFloat16:
+      return 0x1.fep127;
+    case DType::kFloat8E4M3FN:
+      return 448.0;
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ:
+      return 57344.0;
+    case DType::kFloat8E4M3FNUZ:
+      return 240.0;
+    case DType::kFloat8E8M0FNU:
+      return 0x1p127;
+    case DType::kFloat32:
+      return static_cast<double>(std::numeric_limits<float>::max());
+    default:
+      return std::numeric_limits<double>::max();
+  }
 }
 
 DType NumberDType(DType dtype) {
@@ -123,6 +148,28 @@ bool CanCast(DType from, DType to) {
   if (Category(from) == 3 && Category(to) != 3) return false;
   if (Category(from) == 2 && Category(to) < 2) return false;
   return from == DType::kBool || to != DType::kBool;
+}
+
+bool CheckFits(KernelCall& call, const RuntimeValue& scalar, DType dtype) {
+  const auto fail = [&] {
+    return call.Fail("the value doesn't fit " + std::string(Name(dtype)));
+  };
+  if (scalar.is_complex() && !IsComplex(dtype)) return fail();
+  if (dtype == DType::kBool || scalar.is_bool() || scalar.is_complex()) {
+    return true;
+  }
+  if (!IsIntegral(dtype)) {
+    const double value = ScalarAs<double>(scalar);
+    return !std::isfinite(value) || std::abs(value) <= LargestFinite(dtype) ||
+           fail();
+  }
+  const int bits = static_cast<int>(SizeBytes(dtype)) * 8;
+  const double limit = std::ldexp(1.0, IsSigned(dtype) ? bits - 1 : bits);
+  const double value = std::trunc(ScalarAs<double>(scalar));
+  // An int is compared in double only where 64 bits don't limit it.
+  if (scalar.is_int() && bits == 64) return true;
+  const bool above_low = IsSigned(dtype) ? value >= -limit : value > -limit;
+  return (above_low && value < limit) || fail();
 }
 
 }  // namespace tenon

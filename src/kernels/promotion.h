@@ -42,4 +42,9 @@ DType IntToFloat(DType dtype);
 // complex to real, nor real to integer, nor anything but bool to bool.
 bool CanCast(DType from, DType to);
 
+// Whether a scalar converts to `dtype` without overflow; fails the call if
+// not. As in PyTorch, unsigned kinds take negative numbers down to -max, which
+// wrap, real numbers lose their fraction, and bool takes all.
+bool CheckFits(KernelCall& call, const RuntimeValue& scalar, DType dtype);
+
 }  // namespace tenon

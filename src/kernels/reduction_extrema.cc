@@ -126,6 +126,7 @@ template <bool kMax>
 bool Arg(KernelCall& call) {
   const Tensor& self = call.tensor(0);
   std::vector<bool> reduced;
+  if (self.dtype() == DType::kBool) return call.Fail("argmax of bool");
   return CheckOrdered(call, self) &&
          ReadDims(call, self, call.arg(1), true, &reduced) &&
          CheckNotEmpty(call, self, reduced) &&

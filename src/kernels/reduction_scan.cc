@@ -101,21 +101,29 @@ C LogAddExp(C a, C b) {
   return high + std::log1p(std::exp(low - high));
 }
 
+template <typename T>
+std::complex<T> LogAddExp(std::complex<T> a, std::complex<T> b) {
+  if (b.real() > a.real()) std::swap(a, b);
+  if (b.real() == -std::numeric_limits<T>::infinity()) return a;
+  return a + std::log(T(1) + std::exp(b - a));
+}
+
 bool Logcumsumexp(KernelCall& call) {
   const Tensor& self = call.tensor(0);
-  if (!IsFloating(self.dtype())) {
-    return call.Fail("logcumsumexp is defined for floating kinds only");
+  if (!IsFloating(self.dtype()) && !IsComplex(self.dtype())) {
+    return call.Fail("logcumsumexp needs a floating or complex dtype");
   }
-  return DispatchReal(self.dtype(), [&](auto tag) {
+  return DispatchFloating(self.dtype(), [&](auto tag) {
     using C = typename decltype(tag)::type;
-    return ScanLines<C, C>(call, self, call.Int(1), self.dtype(),
-                           [](std::span<const C> line, C* out) {
-                             C sum = -std::numeric_limits<C>::infinity();
-                             for (size_t i = 0; i < line.size(); ++i) {
-                               sum = LogAddExp(sum, line[i]);
-                               out[i] = sum;
-                             }
-                           });
+    return ScanLines<C, C>(
+        call, self, call.Int(1), self.dtype(),
+        [](std::span<const C> line, C* out) {
+          C sum(-std::numeric_limits<decltype(std::abs(C()))>::infinity());
+          for (size_t i = 0; i < line.size(); ++i) {
+            sum = LogAddExp(sum, line[i]);
+            out[i] = sum;
+          }
+        });
   });
 }
 

@@ -288,12 +288,21 @@ bool Dist(KernelCall& call) {
 // --- logsumexp ---
 
 template <typename C>
+auto RealPart(C value) {
+  if constexpr (kIsComplex<C>) {
+    return value.real();
+  } else {
+    return value;
+  }
+}
+
+template <typename C>
 C LogSumExp(std::span<const C> line) {
-  if (line.empty()) return -std::numeric_limits<C>::infinity();
-  C largest = line[0];
-  for (const C value : line) largest = Maximum(largest, value);
+  using Real = decltype(RealPart(C()));
+  Real largest = -std::numeric_limits<Real>::infinity();
+  for (const C value : line) largest = Maximum(largest, RealPart(value));
   // An infinite maximum would give inf - inf.
-  const C shift = std::isinf(largest) ? C(0) : largest;
+  const Real shift = std::isinf(largest) ? Real(0) : largest;
   return std::log(
              PairwiseSum(line, [shift](C x) { return std::exp(x - shift); })) +
          shift;
@@ -302,9 +311,6 @@ C LogSumExp(std::span<const C> line) {
 bool Logsumexp(KernelCall& call) {
   const Tensor& given = call.tensor(0);
   std::vector<bool> reduced;
-  if (IsComplex(given.dtype())) {
-    return call.Fail("logsumexp of complex numbers isn't supported");
-  }
   if (call.arg(1).is_list() && call.arg(1).list().empty()) {
     return call.Fail("logsumexp needs a dimension");
   }
@@ -312,7 +318,7 @@ bool Logsumexp(KernelCall& call) {
   if (!self.defined()) return call.Fail("no memory");
   if (!ReadDims(call, self, call.arg(1), false, &reduced)) return false;
   Tensor out;
-  const bool ok = DispatchReal(self.dtype(), [&](auto tag) {
+  const bool ok = DispatchFloating(self.dtype(), [&](auto tag) {
     using C = typename decltype(tag)::type;
     return ReduceLines<C>(
         call, self, reduced, call.Bool(2), self.dtype(),

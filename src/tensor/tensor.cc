@@ -195,6 +195,7 @@ bool Tensor::is_contiguous() const {
 }
 
 bool Tensor::is_dense() const {
+  if (is_contiguous()) return true;
   if (numel_ == 0) return true;  // as contiguous
   std::vector<size_t> order(sizes_.size());
   std::iota(order.begin(), order.end(), 0);
