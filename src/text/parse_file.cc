@@ -193,8 +193,10 @@ bool Parser::Symbol() {
   }
   const ExprId symbol = context_.exprs.Symbol(text, assumptions);
   if (!symbols_.try_emplace(text, symbol).second) {
-    return Error(at, "symbol '" + text + "' is declared twice");
+    return Error(at, "found '" + text + "', expected another name: this symbol "
+                     "is declared already");
   }
+  declared_.emplace(text, symbol);
   // Names like oo or True are no symbols when they are mentioned.
   std::string error;
   size_t error_at = 0;
@@ -262,8 +264,8 @@ bool Parser::State(StateKind kind) {
   entry.fqn = m.label;
   if (!states_.Define(m.label, m.ordinal,
                       StateId(program_.state.entries.size()))) {
-    return Error(m.at, "state with this name is defined already; a second one "
-                       "is written \"name\"#2");
+    return FailExpecting("another name: an entry has it already, and the second "
+                         "one is written with '#2' behind it");
   }
   Advance();
   if (!Expect(':') || !ParseType(&entry.type)) return false;
@@ -328,8 +330,8 @@ bool Parser::ParseDelegate() {
   const Mention m = MentionOf(token_);
   const uint32_t index = static_cast<uint32_t>(program_.delegates.size());
   if (!delegates_.Define(m.label, m.ordinal, DelegateId(index))) {
-    return Error(m.at, "a delegate with this name is defined already; a second "
-                       "one is written @name#2");
+    return NotFound('@', m, "another name: a delegate has it already, and the "
+                            "second one is written with '#2' behind it");
   }
   Advance();
   tenon::Delegate d;

@@ -8,9 +8,9 @@ namespace tenon {
 
 bool Parser::Define(const Mention& m, ValueId v) {
   if (!values_.Define(m.label, m.ordinal, v)) {
-    return Error(m.at,
-                 "a value of this graph has this name already; a second one "
-                 "with the same label is written with '#2' behind it");
+    return NotFound('%', m,
+                    "another name: a value of this graph has it already, and "
+                    "the second with one label is written with '#2' behind it");
   }
   if (!context_.view(m.label).empty()) {
     program_.mutable_value(v).name = m.label;
@@ -65,8 +65,8 @@ bool Parser::ParseGraph() {
   const Mention name = MentionOf(token_);
   graph_ = program_.AddGraph(context_.view(name.label));
   if (!graphs_.Define(name.label, name.ordinal, graph_)) {
-    return Error(name.at, "a graph with this name is defined already; a second "
-                          "one is written @name#2");
+    return NotFound('@', name, "another name: a graph has it already, and the "
+                               "second one is written with '#2' behind it");
   }
   Advance();
   values_.Clear();
@@ -98,7 +98,7 @@ bool Parser::FinishGraph() {
   for (const ValueFixup& f : value_fixups_) {
     const ValueId v = values_.Find(f.value.label, f.value.ordinal);
     if (!v.valid()) {
-      return Error(f.value.at, "no value of this graph has this name");
+      return NotFound('%', f.value, "the name of a value of this graph");
     }
     program_.SetValueArg(f.arg, f.user, v);
   }

@@ -46,33 +46,40 @@ bool Parser::ScanExpression(char close, size_t* begin, size_t* end) {
 
 bool Parser::Expression(size_t begin, size_t end, ExprId* out) {
   const std::string_view text = lexer_.text().substr(begin, end - begin);
-  // Symbols written out in full are known in this expression only.
-  SymbolScope scratch;
-  SymbolScope* scope = &symbols_;
-  if (text.find("Symbol") != std::string_view::npos) {
-    scratch = symbols_;
-    scope = &scratch;
-  }
   std::string error;
   size_t at = 0;
-  const auto expr = context_.exprs.Parse(text, scope, &error, &at);
+  const auto expr = context_.exprs.Parse(text, &symbols_, &error, &at);
   if (!expr) return Error(begin + at, error);
   *out = *expr;
   if (expr->index >= known_exprs_.size()) {
     known_exprs_.resize(expr->index + size_t{1});
   }
   if (known_exprs_[expr->index]) return true;
+  // A symbol that is written out in full needs no declaration, and is known
+  // under its bare name in this expression only.
+  const bool has_full = text.find("Symbol") != std::string_view::npos;
   std::vector<ExprId> symbols;
   context_.exprs.CollectSymbols(*expr, &symbols);
   for (const ExprId symbol : symbols) {
     const std::string name(context_.view(context_.exprs.get(symbol).text));
-    if (scope->find(name) == scope->end()) {
-      return Error(begin, "symbol '" + name +
-                              "' is not declared, expected 'symbol " + name +
-                              " (positive=True, integer=True)' before");
+    if (symbols_.find(name) == symbols_.end()) {
+      return Error(begin, "found '" + name + "', expected a declared symbol: "
+                              "'symbol " + name +
+                              " (positive=True, integer=True)' further up");
     }
   }
-  if (scope == &symbols_) known_exprs_[expr->index] = true;
+  if (!has_full) {
+    known_exprs_[expr->index] = true;
+    return true;
+  }
+  for (const ExprId symbol : symbols) {
+    const std::string name(context_.view(context_.exprs.get(symbol).text));
+    if (const auto it = declared_.find(name); it != declared_.end()) {
+      symbols_[name] = it->second;
+    } else {
+      symbols_.erase(name);
+    }
+  }
   return true;
 }
 

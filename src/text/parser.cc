@@ -70,6 +70,12 @@ bool Parser::FailExpecting(std::string_view what) {
                "found " + Found() + ", expected " + std::string(what));
 }
 
+bool Parser::NotFound(char sigil, const Mention& m, const std::string& what) {
+  std::string name;
+  AppendName(sigil, context_.view(m.label), m.ordinal, &name);
+  return Error(m.at, "found '" + name + "', expected " + what);
+}
+
 bool Parser::Accept(char punct) {
   if (!token_.is(punct)) return false;
   Advance();
@@ -190,7 +196,7 @@ bool Parser::FindDelegate(DelegateId* out) {
 bool Parser::FindGraph(const Mention& m, GraphId* out) {
   *out = graphs_.Find(m.label, m.ordinal);
   if (out->valid()) return true;
-  return Error(m.at, "no graph is called like this");
+  return NotFound('@', m, "the name of a graph of this text");
 }
 
 bool Parser::FindInGraph(GraphId g, const Mention& m, ValueId* out) {
@@ -214,7 +220,9 @@ bool Parser::FindInGraph(GraphId g, const Mention& m, ValueId* out) {
   }
   const auto found = it->second.find(key(m.label, m.ordinal));
   if (found == it->second.end()) {
-    return Error(m.at, "the graph has no value of this name");
+    return NotFound('%', m, "the name of a value of graph '" +
+                                std::string(context_.view(
+                                    program_.graph(g).name)) + "'");
   }
   *out = found->second;
   return true;
@@ -266,7 +274,8 @@ bool Parser::Resolve() {
   for (const MetadataFixup& f : metadata_fixups_) {
     const auto it = metadata_.find(f.number);
     if (it == metadata_.end()) {
-      return Error(f.at, "no 'meta' defines this number");
+      return Error(f.at, "found '#" + std::to_string(f.number) +
+                             "', expected the number of a 'meta' of this text");
     }
     program_.mutable_node(f.node).metadata = it->second;
   }

@@ -51,6 +51,8 @@ class Parser {
   // "found X, expected `what`" at the current token.
   bool FailExpecting(std::string_view what);
   std::string Found() const;
+  // Likewise for a name that was mentioned before: "found '%x', expected ...".
+  bool NotFound(char sigil, const Mention& m, const std::string& what);
   Place PlaceOf(size_t at) const;
   bool Accept(char punct);
   bool Accept(std::string_view word);
@@ -186,7 +188,8 @@ class Parser {
 
   ParameterNames parameter_names_;
   HintTable hints_;
-  SymbolScope symbols_;
+  SymbolScope symbols_;  // bare names in expressions
+  SymbolScope declared_;  // what they stand for by `symbol` statements
   std::vector<bool> known_exprs_;  // all their symbols are declared
   std::unordered_map<std::string_view, TypeId> tensor_types_;  // by text
 

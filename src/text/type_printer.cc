@@ -55,8 +55,7 @@ void TypePrinter::GatherType(TypeId id) {
     if (s.is_literal()) return;
     GatherExpr(s.expr);
     // The first mention of a symbol alone says what its hint is.
-    const Expr& e = context_.exprs.get(s.expr);
-    if (e.kind == ExprKind::kSymbol && s.has_hint && !hints_.Get(s.expr)) {
+    if (IsDeclared(s.expr) && s.has_hint && !hints_.Get(s.expr)) {
       hints_.Set(s.expr, s.value);
     }
   };
@@ -90,27 +89,26 @@ void TypePrinter::AddSymbol(ExprId symbol) {
   if (scope_.try_emplace(name, symbol).second) symbols_.push_back(symbol);
 }
 
+bool TypePrinter::IsDeclared(ExprId id) const {
+  const Expr& e = context_.exprs.get(id);
+  if (e.kind != ExprKind::kSymbol) return false;
+  const auto it = scope_.find(std::string(context_.view(e.text)));
+  return it != scope_.end() && it->second == id;
+}
+
 // Infix where that reads back to the same expression, else in full.
 std::string TypePrinter::ChooseText(ExprId id) {
   std::string infix = context_.exprs.PrintInfix(id);
   if (is_for_messages_) return infix;
-  SymbolScope scratch;
-  SymbolScope* scope = &scope_;
-  if (infix.find("Symbol") != std::string::npos) {
-    scratch = scope_;
-    scope = &scratch;
-  }
-  std::string error;
-  size_t at = 0;
   std::vector<ExprId> symbols;
   context_.exprs.CollectSymbols(id, &symbols);
-  bool is_declared = true;
-  for (const ExprId symbol : symbols) {
-    const auto it =
-        scope_.find(std::string(context_.view(context_.exprs.get(symbol).text)));
-    is_declared = is_declared && it != scope_.end() && it->second == symbol;
-  }
-  if (is_declared && context_.exprs.Parse(infix, scope, &error, &at) == id) {
+  const bool is_declared =
+      infix.find("Symbol") == std::string::npos &&
+      std::all_of(symbols.begin(), symbols.end(),
+                  [&](ExprId symbol) { return IsDeclared(symbol); });
+  std::string error;
+  size_t at = 0;
+  if (is_declared && context_.exprs.Parse(infix, &scope_, &error, &at) == id) {
     return infix;
   }
   return context_.exprs.PrintSrepr(id);

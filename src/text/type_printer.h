@@ -31,6 +31,8 @@ class TypePrinter {
   void GatherType(TypeId type);
   void GatherExpr(ExprId expr);
   void AddSymbol(ExprId symbol);
+  // Whether its bare name means this symbol.
+  bool IsDeclared(ExprId symbol) const;
 
   void AppendType(const Type& type, std::string* out);
   void AppendTensor(const Type& type, std::string* out);
