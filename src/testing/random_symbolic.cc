@@ -81,7 +81,8 @@ bool AddFloat(Scene& s) {
   if (!x) return false;
   const SymInt from = s.type(*n).sym;
   const ExprId expr = s.context().exprs.Call("ToFloat", {from.expr});
-  const SymInt sym = SymInt::Symbolic(expr, from.value);
+  // A float's hint lies in `real`.
+  const SymInt sym = {0, expr, /*has_hint=*/true};
   const ValueId f = s.emit.Emit(
       "torch.sym_float", {*n},
       Scalar(s, TypeKind::kSymFloat, sym, static_cast<double>(from.value)));

@@ -1,0 +1,310 @@
+// tenon info: what a program is.
+#include <algorithm>
+#include <cstdio>
+
+#include "console.h"
+#include "formats/pt2/pt2.h"
+#include "json_writer.h"
+#include "read_program.h"
+#include "summary.h"
+#include "verbs.h"
+#include "verdict.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr Option kOptions[] = {
+    {"--method", 'm', "NAME",
+     "The method to read. Default: 'model', or the only one."},
+    {"--json", 0, "", "Writes JSON, with every input and operator."},
+};
+
+// In the text, only the most frequent ones.
+constexpr size_t kMaxOperators = 20;
+
+std::string ByteText(uint64_t bytes) {
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.1f %s", value, kUnits[unit]);
+  return buffer;
+}
+
+std::string Count(uint64_t n, std::string_view noun) {
+  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
+}
+
+std::string Join(const std::vector<std::string>& items) {
+  std::string out;
+  for (const std::string& item : items) {
+    if (!out.empty()) out += ", ";
+    out += item;
+  }
+  return out;
+}
+
+bool IsMutation(const OutputSummary& output) {
+  return output.kind.find("mutation") != std::string::npos;
+}
+
+class TextInfo {
+ public:
+  TextInfo(const LoadedProgram& loaded, const Summary& summary,
+           const std::vector<std::string>& methods)
+      : loaded_(loaded), summary_(summary), methods_(methods) {}
+
+  std::string Write() {
+    const FileInfo& file = loaded_.program.file;
+    Line("file", std::string(loaded_.kind == FileKind::kPt2 ? ".pt2" : "text") +
+                     ", " + ByteText(loaded_.file_bytes));
+    Line("schema", std::to_string(file.schema_major) + "." +
+                       std::to_string(file.schema_minor) + ", torch " +
+                       file.torch_version + ", dialect " +
+                       Join(file.verifiers));
+    if (!methods_.empty()) Line("methods", Join(methods_));
+    Line("call", summary_.call);
+    Line("returns", summary_.returns);
+    WriteUnusedInputs();
+    WriteSymbols();
+    WriteState();
+    WriteMutations();
+    WriteOperators();
+    WriteDelegates();
+    Line("digest", summary_.digest.ToHex());
+    return std::move(out_);
+  }
+
+ private:
+  void Line(std::string_view name, std::string_view text) {
+    std::string head(name);
+    if (!head.empty()) head += ':';
+    head.resize(12, ' ');
+    out_.append(head).append(text).append("\n");
+  }
+
+  void WriteUnusedInputs() {
+    std::vector<std::string> unused;
+    for (const InputSummary& input : summary_.inputs) {
+      if (input.kind == "user" && !input.is_used) unused.push_back(input.path);
+    }
+    if (!unused.empty()) Line("unused", Join(unused));
+  }
+
+  void WriteSymbols() {
+    std::string_view name = "symbols";
+    for (const SymbolSummary& s : summary_.symbols) {
+      Line(name, s.expression + " in [" + s.min + ", " + s.max + "]");
+      name = "";
+    }
+    name = "guards";
+    for (const std::string& guard : loaded_.program.file.guards_code) {
+      Line(name, guard);
+      name = "";
+    }
+  }
+
+  void WriteState() {
+    std::string_view name = "state";
+    for (const StateSummary& s : summary_.state) {
+      Line(name, Count(s.count, s.kind) + ": " + Count(s.elements, "element") +
+                     ", " + ByteText(s.bytes));
+      name = "";
+    }
+    if (summary_.state.empty()) Line("state", "none");
+    if (summary_.num_storages > 0) {
+      Line("", Count(summary_.num_storages, "storage") + ", " +
+                   ByteText(summary_.storage_bytes) +
+                   (summary_.is_weightless ? ", some without bytes" : ""));
+    }
+  }
+
+  void WriteMutations() {
+    std::string_view name = "mutations";
+    for (const OutputSummary& output : summary_.outputs) {
+      if (!IsMutation(output)) continue;
+      Line(name, output.kind + " " + output.path + ": " + output.value);
+      name = "";
+    }
+  }
+
+  void WriteOperators() {
+    Line("graph", Count(summary_.num_graphs, "graph") + ", " +
+                      Count(summary_.num_nodes, "node") + ", " +
+                      Count(summary_.num_values, "value"));
+    std::string_view name = "operators";
+    for (size_t i = 0; i < summary_.operators.size(); ++i) {
+      if (i == kMaxOperators) {
+        Line("", "and " + Count(summary_.operators.size() - i, "other"));
+        return;
+      }
+      const auto& [op, count] = summary_.operators[i];
+      std::string text = std::to_string(count);
+      text.insert(0, text.size() < 6 ? 6 - text.size() : 0, ' ');
+      Line(name, text + "  " + op);
+      name = "";
+    }
+  }
+
+  void WriteDelegates() {
+    std::string_view name = "delegates";
+    for (const DelegateSummary& d : summary_.delegates) {
+      Line(name, d.name + " (" + d.backend + "): " +
+                     Count(d.num_calls, "call") + ", " +
+                     Count(d.num_inputs, "input") + ", " +
+                     Count(d.num_outputs, "output") + ", " +
+                     ByteText(d.payload_bytes) +
+                     (d.has_source
+                          ? ", from " + Count(d.num_source_nodes, "node")
+                          : ", of unknown source"));
+      name = "";
+    }
+  }
+
+  const LoadedProgram& loaded_;
+  const Summary& summary_;
+  const std::vector<std::string>& methods_;
+  std::string out_;
+};
+
+void WriteStrings(std::string_view key, const std::vector<std::string>& items,
+                  JsonWriter* json) {
+  json->Key(key);
+  json->BeginArray();
+  for (const std::string& item : items) json->String(item);
+  json->EndArray();
+}
+
+void WriteJsonSignature(const Summary& summary, JsonWriter* json) {
+  json->Member("call", summary.call);
+  json->Member("returns", summary.returns);
+  json->Key("inputs");
+  json->BeginArray();
+  for (const InputSummary& input : summary.inputs) {
+    json->BeginObject();
+    json->Member("kind", input.kind);
+    json->Member("path", input.path);
+    json->Member("type", input.type);
+    json->Member("is_used", input.is_used);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->Key("outputs");
+  json->BeginArray();
+  for (const OutputSummary& output : summary.outputs) {
+    json->BeginObject();
+    json->Member("kind", output.kind);
+    json->Member("path", output.path);
+    json->Member("value", output.value);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->Key("symbols");
+  json->BeginArray();
+  for (const SymbolSummary& s : summary.symbols) {
+    json->BeginObject();
+    json->Member("expression", s.expression);
+    json->Member("min", s.min);
+    json->Member("max", s.max);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteJsonContent(const Summary& summary, JsonWriter* json) {
+  json->Key("state");
+  json->BeginArray();
+  for (const StateSummary& s : summary.state) {
+    json->BeginObject();
+    json->Member("kind", s.kind);
+    json->Member("count", s.count);
+    json->Member("elements", s.elements);
+    json->Member("bytes", s.bytes);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->Member("storages", uint64_t{summary.num_storages});
+  json->Member("storage_bytes", summary.storage_bytes);
+  json->Member("graphs", uint64_t{summary.num_graphs});
+  json->Member("nodes", uint64_t{summary.num_nodes});
+  json->Member("values", uint64_t{summary.num_values});
+  json->Key("operators");
+  json->BeginObject();
+  for (const auto& [op, count] : summary.operators) json->Member(op, count);
+  json->EndObject();
+  json->Key("delegates");
+  json->BeginArray();
+  for (const DelegateSummary& d : summary.delegates) {
+    json->BeginObject();
+    json->Member("name", d.name);
+    json->Member("backend", d.backend);
+    json->Member("payload_bytes", d.payload_bytes);
+    json->Member("inputs", uint64_t{d.num_inputs});
+    json->Member("outputs", uint64_t{d.num_outputs});
+    json->Member("calls", uint64_t{d.num_calls});
+    json->Member("has_source", d.has_source);
+    json->Member("source_nodes", uint64_t{d.num_source_nodes});
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+std::string JsonInfo(const LoadedProgram& loaded, const Summary& summary,
+                     const std::vector<std::string>& methods) {
+  const FileInfo& file = loaded.program.file;
+  JsonWriter json;
+  json.BeginObject();
+  json.Member("kind", loaded.kind == FileKind::kPt2 ? "pt2" : "text");
+  json.Member("file_bytes", loaded.file_bytes);
+  json.Member("schema", std::to_string(file.schema_major) + "." +
+                            std::to_string(file.schema_minor));
+  json.Member("torch_version", file.torch_version);
+  WriteStrings("dialect", file.verifiers, &json);
+  WriteStrings("methods", methods, &json);
+  WriteJsonSignature(summary, &json);
+  WriteStrings("guards", file.guards_code, &json);
+  WriteJsonContent(summary, &json);
+  json.Member("digest", summary.digest.ToHex());
+  json.EndObject();
+  return json.Take();
+}
+
+ExitCode Run(const CommandLine& line, Console& console) {
+  const std::string& path = line.arguments()[0];
+  Diagnostics diags;
+  ReadOptions options;
+  options.method = line.Get("--method");
+  const Expected<LoadedProgram> loaded =
+      ReadProgram(path, std::make_shared<Context>(), options, diags);
+  if (!loaded) return Finish(diags, console);
+  std::vector<std::string> methods;
+  if (loaded->kind == FileKind::kPt2 && path != "-") {
+    auto listed = ListPt2Methods(path, diags);
+    if (listed) methods = std::move(*listed);
+  }
+  const Summary summary = Summarise(loaded->program);
+  console.Out(line.Has("--json")
+                  ? JsonInfo(*loaded, summary, methods)
+                  : TextInfo(*loaded, summary, methods).Write());
+  return Finish(diags, console);
+}
+
+}  // namespace
+
+const Verb kInfoVerb = {
+    "info", "FILE", 1, 1,
+    "shows what a program is: call, state, operators, digest",
+    "Shows a program's versions and methods, its calling convention as a "
+    "Python-like call with types, symbolic sizes and their ranges, state by "
+    "kind, mutations, operators by frequency, delegates and the wiring digest. "
+    "No weight is read.",
+    "tenon info model.pt2\n"
+    "tenon info --json model.pt2\n",
+    kOptions, Run};
+
+}  // namespace tenon::tools

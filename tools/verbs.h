@@ -1,0 +1,27 @@
+// All verbs, and the choice among them.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "command_line.h"
+
+namespace tenon::tools {
+
+// One per file of the same name.
+extern const Verb kInfoVerb;
+extern const Verb kVerifyVerb;
+extern const Verb kDisVerb;
+extern const Verb kAsmVerb;
+extern const Verb kDiffVerb;
+extern const Verb kProveVerb;
+extern const Verb kGenVerb;
+extern const Verb kRuleVerb;
+
+// In the order of the help.
+std::span<const Verb* const> AllVerbs();
+
+// Runs the words of a command line, without the program's name.
+ExitCode RunCommand(std::span<const std::string> words, Console& console);
+
+}  // namespace tenon::tools

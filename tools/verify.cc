@@ -1,0 +1,95 @@
+// tenon verify: checks programs against the rules.
+#include "verify/verify.h"
+
+#include "console.h"
+#include "read_program.h"
+#include "verbs.h"
+#include "verdict.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr Option kOptions[] = {
+    {"--lint", 0, "", "Also warns of what is legal but probably not meant."},
+    {"--warnings-as-errors", 0, "", "Ends with 1 when there are warnings."},
+    {"--check-crc", 0, "",
+     "Compares the checksums of all archive members. Reads every weight."},
+    {"--method", 'm', "NAME",
+     "The method to read. Default: 'model', or the only one."},
+    {"--limit", 0, "N", "Shows at most N findings. Default: 100."},
+    {"--quiet", 'q', "", "Says nothing about programs without findings."},
+};
+
+constexpr size_t kManyFiles = 1'000'000;
+
+// Puts the file in front of places that name only a node.
+void NameFile(const std::string& path, const Diagnostics& from,
+              Diagnostics* to) {
+  for (Diagnostic d : from.all()) {
+    if (d.place.file.empty()) d.place.file = path;
+    for (Note& note : d.notes) {
+      if (note.place.file.empty()) note.place.file = path;
+    }
+    to->Report(std::move(d));
+  }
+}
+
+std::string Fine(const std::string& path, const Program& program) {
+  size_t num_nodes = 0;
+  for (uint32_t g = 0; g < program.num_graphs(); ++g) {
+    if (!program.graph(GraphId(g)).is_erased) {
+      num_nodes += program.CountNodes(GraphId(g));
+    }
+  }
+  return path + ": fine (" + std::to_string(num_nodes) +
+         (num_nodes == 1 ? " node)\n" : " nodes)\n");
+}
+
+ExitCode Run(const CommandLine& line, Console& console) {
+  std::string error;
+  const auto limit = line.GetCount("--limit", Diagnostics::kDefaultLimit,
+                                   1'000'000, &error);
+  if (!limit) return FailUsage(error, console);
+  ReadOptions read;
+  read.method = line.Get("--method");
+  read.check_crc = line.Has("--check-crc");
+  VerifyOptions verify;
+  verify.lint = line.Has("--lint");
+
+  Diagnostics all(*limit);
+  std::string fine;
+  for (const std::string& path : line.arguments()) {
+    Diagnostics diags(*limit);
+    const Expected<LoadedProgram> loaded =
+        ReadProgram(path, std::make_shared<Context>(), read, diags);
+    const bool holds = loaded && Verify(loaded->program, verify, diags);
+    NameFile(path, diags, &all);
+    if (holds && diags.all().empty()) fine += Fine(path, loaded->program);
+  }
+  console.ReportAsData(all);
+  if (!line.Has("--quiet") && console.format() == FindingFormat::kText) {
+    console.Out(fine);
+  }
+  const ExitCode code = ExitCodeOf(all);
+  const bool has_warnings = all.num_warnings() > 0;
+  if (code == ExitCode::kFine && has_warnings &&
+      line.Has("--warnings-as-errors")) {
+    return ExitCode::kFinding;
+  }
+  return code;
+}
+
+}  // namespace
+
+const Verb kVerifyVerb = {
+    "verify", "FILE...", 1, kManyFiles,
+    "checks programs against the rules",
+    "Reads each program and checks it against all rules: graph order, operator "
+    "arguments, types, signature, state, calling convention, sizes, effects, "
+    "regions. The findings are the result and go to standard output; each "
+    "names its rule, which 'tenon rule ID' explains.",
+    "tenon verify model.pt2\n"
+    "tenon verify --lint --format sarif model.pt2 > findings.sarif\n",
+    kOptions, Run};
+
+}  // namespace tenon::tools
