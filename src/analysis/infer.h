@@ -6,8 +6,9 @@
 // are literals, or the very expressions that the inputs have; no new
 // expressions are made.
 //
-// PyTorch's default dtype is taken to be float32. Inside autocast nothing is
-// said: there an operator computes in another dtype than its arguments'.
+// Where a dtype is PyTorch's default, it is given as float32 and marked: a
+// program may have been exported under another default. Inside autocast nothing
+// is said: there an operator computes in another dtype than its arguments'.
 #pragma once
 
 #include <array>
@@ -46,6 +47,7 @@ struct InferredType {
   bool has_kind = false;
   TypeKind kind = TypeKind::kNone;
   DType dtype = DType::kUnknown;  // kUnknown = not known
+  bool is_default_dtype = false;  // float32 stands for the default dtype
   int rank = -1;                  // -1 = not known
   // The first `rank`.
   std::array<InferredSize, kMaxRank> sizes;

@@ -20,51 +20,64 @@ constexpr uint32_t P(uint32_t sizes, uint32_t dtype, Default otherwise,
   return sizes | dtype << 4 | value << 8 | otherwise << 12;
 }
 
-DType DtypeOf(const InferCall& call, uint32_t parameter) {
-  if (const auto dtype = call.Dtype(parameter >> 4 & 15)) return *dtype;
-  if (call.Has(parameter >> 4 & 15)) return DType::kUnknown;
+struct Element {
+  DType dtype = DType::kUnknown;
+  bool is_default = false;
+};
+
+Element Of(const Promotion& promotion) {
+  return {promotion.Result(), promotion.is_default_dtype()};
+}
+
+Element ElementOf(const InferCall& call, uint32_t parameter) {
+  if (const auto dtype = call.Dtype(parameter >> 4 & 15)) return {*dtype};
+  if (call.Has(parameter >> 4 & 15)) return {};
   switch (parameter >> 12) {
     case kFloat32:
-      return DType::kFloat32;
+      return {DType::kFloat32, true};
     case kInt64:
-      return DType::kInt64;
+      return {DType::kInt64};
     case kOfSelf: {
       const Type* self = call.Tensor(0);
-      return self == nullptr ? DType::kUnknown : self->dtype;
+      return {self == nullptr ? DType::kUnknown : self->dtype};
     }
     default: {
       const Arg* value = call.Get(parameter >> 8 & 15);
       Promotion promotion;
-      if (value == nullptr || !call.AddTo(&promotion, value)) {
-        return DType::kUnknown;
-      }
-      return promotion.Result();
+      if (value == nullptr || !call.AddTo(&promotion, value)) return {};
+      return Of(promotion);
     }
   }
+}
+
+InferredType& Add(InferCall& call, const Element& element, int rank) {
+  InferredType& out = call.AddTensor(element.dtype, rank);
+  out.is_default_dtype = element.is_default;
+  return out;
 }
 
 void Sized(InferCall& call, uint32_t parameter) {
   const Arg* list = call.Get(parameter & 15);
   if (list == nullptr || list->kind != ArgKind::kList) return;
   const auto items = call.Items(parameter & 15);
-  InferredType& out = call.AddTensor(DtypeOf(call, parameter),
-                                     static_cast<int>(items.size()));
+  InferredType& out =
+      Add(call, ElementOf(call, parameter), static_cast<int>(items.size()));
   for (int d = 0; d < out.rank; ++d) out.sizes[d] = call.Size(items[d]);
 }
 
 void Like(InferCall& call, uint32_t parameter) {
   if (const Type* self = call.Tensor(0)) {
-    call.AddLike(*self, DtypeOf(call, parameter));
+    call.AddLike(*self, ElementOf(call, parameter).dtype);
   }
 }
 
 void ScalarTensor(InferCall& call, uint32_t) {
-  call.AddTensor(DtypeOf(call, P(0, 1, kFloat32)), 0);
+  Add(call, ElementOf(call, P(0, 1, kFloat32)), 0);
 }
 
 void Square(InferCall& call, uint32_t parameter) {
   if (call.Get(0) == nullptr) return;
-  InferredType& out = call.AddTensor(DtypeOf(call, parameter), 2);
+  InferredType& out = Add(call, ElementOf(call, parameter), 2);
   out.sizes[0] = out.sizes[1] = call.Size(*call.Get(0));
 }
 
@@ -82,17 +95,17 @@ void Arange(InferCall& call, uint32_t parameter) {
   const Arg* end = call.Get(parameter > 1 ? 1 : 0);
   const Arg* step = parameter > 2 ? call.Get(2) : nullptr;
   if (end == nullptr) return;
-  DType dtype = DType::kUnknown;
+  Element element;
   if (const auto given = call.Dtype(dtype_at)) {
-    dtype = *given;
+    element.dtype = *given;
   } else if (!call.Has(dtype_at)) {
     Promotion promotion;
     if (call.AddTo(&promotion, start) && call.AddTo(&promotion, end) &&
         call.AddTo(&promotion, step)) {
-      dtype = promotion.Result();
+      element = Of(promotion);
     }
   }
-  InferredType& out = call.AddTensor(dtype, 1);
+  InferredType& out = Add(call, element, 1);
   const auto from = parameter > 1 ? Number(start) : 0.0;
   const auto to = Number(end);
   const auto by = step == nullptr ? 1.0 : Number(step);

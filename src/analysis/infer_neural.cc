@@ -169,7 +169,8 @@ void Normalise(InferCall& call, uint32_t) {
   if (input != nullptr) call.AddLike(*input);
 }
 
-// Running statistics come back as results 3 and 4.
+// Running statistics come back as results 3 and 4; for inputs of lower
+// precision in another dtype than they came.
 void BatchNormFunctional(InferCall& call, uint32_t) {
   const Type* input = call.Tensor(0);
   const Type* mean = call.Tensor(3);
@@ -179,8 +180,11 @@ void BatchNormFunctional(InferCall& call, uint32_t) {
   call.AddUnknown();
   call.AddUnknown();
   if (mean != nullptr && variance != nullptr) {
-    call.AddLike(*mean);
-    call.AddLike(*variance);
+    const bool is_same = mean->dtype == input->dtype &&
+                         IsFloating(mean->dtype) &&
+                         SizeBytes(mean->dtype) >= 4;
+    call.AddLike(*mean, is_same ? mean->dtype : DType::kUnknown);
+    call.AddLike(*variance, is_same ? variance->dtype : DType::kUnknown);
   }
 }
 

@@ -48,7 +48,12 @@ void Pointwise(InferCall& call, uint32_t parameter) {
   }
   const uint32_t outcome = parameter >> 16;
   if (is_known || outcome == kBoolean) {
-    out.dtype = DtypeOf(promotion.Result(), outcome);
+    const DType promoted = promotion.Result();
+    out.dtype = DtypeOf(promoted, outcome);
+    out.is_default_dtype =
+        outcome != kBoolean &&
+        (promotion.is_default_dtype() || out.dtype != promoted) &&
+        IsFloating(out.dtype) && !IsComplex(promoted);
   }
 }
 

@@ -50,6 +50,13 @@ DType DtypeOf(const InferCall& call, const Type& self, uint32_t parameter) {
   return DtypeOf(self.dtype, parameter >> 12 & 15);
 }
 
+// A floating result of an integer has the default dtype.
+void MarkDefault(const Type& self, uint32_t parameter, InferredType* out) {
+  out->is_default_dtype = (parameter >> 12 & 15) == kFloat &&
+                          out->dtype == DType::kFloat32 &&
+                          ToFloating(self.dtype) != self.dtype;
+}
+
 void AddSecond(InferCall& call, const InferredType& first, uint32_t parameter) {
   const uint32_t second = parameter >> 16;
   if (second == kNone) return;
@@ -97,6 +104,7 @@ void Reduce(InferCall& call, uint32_t parameter) {
   const auto keepdim =
       keepdim_at == kNo ? std::optional<bool>(false) : call.Bool(keepdim_at);
   InferredType& out = call.AddTensor(dtype, 0);
+  MarkDefault(*self, parameter, &out);
   if (!reduced || !keepdim) {
     out.rank = -1;
   } else {
@@ -115,6 +123,7 @@ void Scan(InferCall& call, uint32_t parameter) {
   const Type* self = call.Tensor(0);
   if (self == nullptr) return;
   InferredType& out = call.AddLike(*self, DtypeOf(call, *self, parameter));
+  MarkDefault(*self, parameter, &out);
   AddSecond(call, out, parameter);
 }
 

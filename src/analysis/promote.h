@@ -22,6 +22,12 @@ class Promotion {
 
   // kUnknown when it can't be told.
   DType Result() const;
+  // Whether the result is floating only by a Python number: then it is
+  // PyTorch's default dtype, given as float32 here.
+  bool is_default_dtype() const {
+    return IsInexact(number_) && !IsInexact(zero_dim_) &&
+           !IsInexact(dimensioned_);
+  }
 
  private:
   static constexpr DType kNothing = DType::kUnknown;
@@ -29,6 +35,9 @@ class Promotion {
     DType dtype = kNothing;
     bool is_set = false;
   };
+  static bool IsInexact(Rank r) {
+    return r.is_set && (IsFloating(r.dtype) || IsComplex(r.dtype));
+  }
   void Merge(Rank* rank, DType dtype);
   static Rank Combine(Rank higher, Rank lower);
 

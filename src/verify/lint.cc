@@ -19,6 +19,7 @@ class Linter {
 
   void Run() {
     UnusedInputs();
+    InputOrder();
     UnseenMutations();
     EqualWeights();
     UnusedWeights();
@@ -48,6 +49,40 @@ class Linter {
           << "nothing uses the user input " << v_.ValueText(input)
           << ": if two example inputs were one tensor, export again with"
              " distinct ones";
+    }
+  }
+
+  // W-SIG-01: parameters, buffers, constants, objects, as PyTorch's exporter
+  // means to give them and Tenon lifts them.
+  void InputOrder() const {
+    const auto group = [](InputKind kind) {
+      switch (kind) {
+        case InputKind::kToken:
+          return 0;
+        case InputKind::kParameter:
+          return 1;
+        case InputKind::kBuffer:
+          return 2;
+        case InputKind::kConstantTensor:
+          return 3;
+        case InputKind::kObject:
+          return 4;
+        case InputKind::kUserInput:
+          return 5;
+      }
+      return 5;
+    };
+    int last = 0;
+    for (size_t i = 0; i < p_.signature.inputs.size(); ++i) {
+      const int g = group(p_.signature.inputs[i].kind);
+      if (g < last && g > 0) {
+        Warn(Rule::kLintSig01, p_.name)
+            << "the input " << v_.ValueText(p_.root().inputs[i]) << ", a "
+            << Name(p_.signature.inputs[i].kind)
+            << ", stands after a later group of lifted inputs";
+        return;
+      }
+      last = std::max(last, g);
     }
   }
 

@@ -2,11 +2,10 @@
 //
 // Each graph input and output has one entry. What an input stands for is
 // decided by the state table, and its type is the stored tensor's. Lifted
-// inputs come first, by groups, then user inputs; a state entry is lifted once.
+// inputs come first, then user inputs; a state entry is lifted once.
 // Among the outputs, tokens and mutations come before what the user gets. A
 // mutation names a target of its kind that is an input of the program, once,
 // and has its type. Programs without inputs, state or outputs are programs.
-#include <optional>
 #include <string>
 
 #include "verify/verification.h"
@@ -172,38 +171,19 @@ class SignatureChecker {
     return nullptr;
   }
 
-  // V-SIG-08: tokens and state before user inputs; parameters, buffers,
-  // constants, objects in this order.
+  // V-SIG-08: what is lifted comes before what the user passes. PyTorch itself
+  // doesn't always keep the groups in order (W-SIG-01).
   void CheckInputOrder() {
-    static constexpr int kUser = 5;
-    const auto group = [](InputKind kind) -> std::optional<int> {
-      switch (kind) {
-        case InputKind::kParameter:
-          return 1;
-        case InputKind::kBuffer:
-          return 2;
-        case InputKind::kConstantTensor:
-          return 3;
-        case InputKind::kObject:
-          return 4;
-        case InputKind::kUserInput:
-          return kUser;
-        case InputKind::kToken:  // first or last of what is lifted
-          return std::nullopt;
-      }
-      return std::nullopt;
-    };
-    int last = 0;
+    bool has_user = false;
     for (uint32_t i = 0; i < p_.signature.inputs.size(); ++i) {
       const InputKind kind = p_.signature.inputs[i].kind;
-      const auto g = group(kind);
-      if (!g ? last == kUser : *g < last) {
+      if (kind == InputKind::kUserInput) {
+        has_user = true;
+      } else if (has_user) {
         InputError(Rule::kSig08, i)
-            << "a " << Name(kind)
-            << " stands after inputs that it must precede";
+            << "a " << Name(kind) << " stands after a user input";
         return;
       }
-      if (g) last = *g;
     }
   }
 

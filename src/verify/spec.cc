@@ -79,6 +79,16 @@ void CheckOutSpec(const Verification& v, const TreeSpec& spec) {
   }
 }
 
+// Python's identifiers may hold letters beyond ASCII; which ones isn't told
+// apart here.
+bool CanBeParameter(const std::string& name) {
+  std::string ascii = name;
+  for (char& c : ascii) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = 'x';
+  }
+  return IsPythonIdentifier(ascii);
+}
+
 // V-SPEC-05: as many names as arguments, each once, each an identifier.
 void CheckArgNames(const Verification& v) {
   const Program& p = v.program;
@@ -94,7 +104,7 @@ void CheckArgNames(const Verification& v) {
     }
   }
   for (const std::string& name : names) {
-    if (!IsPythonIdentifier(name)) {
+    if (!CanBeParameter(name)) {
       v.Error(Rule::kSpec05) << "'" << name << "' is no parameter name";
     }
   }

@@ -27,6 +27,7 @@ class SymbolChecker {
     CheckRanges();
     if (exprs_.size() == 0) return;
     for (const ValueId input : p_.root().inputs) {
+      input_ = input;
       ForEachExpr(p_.value(input).type, [&](ExprId e) { Introduce(e); });
     }
     // A result introduces the symbols that it is first to mention: whoever
@@ -103,7 +104,8 @@ class SymbolChecker {
     if (ranged_names_.count(exprs_.get(symbol).text) > 0) return;
     v_.Error(Rule::kSym04)
         << "the symbol " << p_.view(exprs_.get(symbol).text)
-        << " of an input's type has no range";
+        << ", which the input " << v_.ValueText(input_)
+        << " depends on, has no range";
   }
 
   // V-SYM-05: functions have a known meaning.
@@ -156,6 +158,7 @@ class SymbolChecker {
   const Verification& v_;
   const Program& p_;
   const ExprPool& exprs_;
+  ValueId input_;               // being looked at
   std::vector<uint8_t> stage_;  // by expression
   std::vector<bool> is_type_seen_;
   // By name: a range's key may lack the assumptions that types state.

@@ -174,7 +174,10 @@ void TypeChapter::Compare(GraphId g, NodeId n, uint32_t i,
   if (stated.kind != TypeKind::kTensor) return;
   // V-TYPE-02: the dtype is the operator's. V-TYPE-05: or, written in place,
   // the argument's.
-  if (inferred.dtype != DType::kUnknown && inferred.dtype != stated.dtype) {
+  const bool is_other_default =
+      inferred.is_default_dtype && IsFloating(stated.dtype);
+  if (inferred.dtype != DType::kUnknown && inferred.dtype != stated.dtype &&
+      !is_other_default) {
     error(is_written ? Rule::kType05 : Rule::kType02) << Name(inferred.dtype);
     return;
   }
