@@ -66,7 +66,7 @@ class NameTable::Namer {
     for (const Late& late : late_) *late.place = Suffixed(late.label);
     for (const NodeId n : program_.nodes(g)) {
       const Node& node = program_.node(n);
-      if (node.results.count == 1) {
+      if (IsCalledLikeResult(node)) {
         table_.nodes_[n.index] = table_.values_[node.results.begin];
       }
     }
@@ -78,6 +78,16 @@ class NameTable::Namer {
     StringId label;
   };
 
+  // A node that returns one bare value. Lists and tuples of one are other
+  // things than their element, and higher-order operators return tuples unless
+  // they say otherwise.
+  bool IsCalledLikeResult(const Node& node) const {
+    if (node.results.count != 1 || node.form.valid()) return false;
+    return !node.op.valid() ||
+           !program_.context().op(node.op).is_higher_order ||
+           node.single_return == SingleReturn::kTrue;
+  }
+
   void NameNode(NodeId n) {
     const Node& node = program_.node(n);
     program_.ForEachNestedGraph(n, [&](GraphId nested) {
@@ -87,7 +97,7 @@ class NameTable::Namer {
     });
     const std::string_view op =
         node.op.valid() ? ShortOpName(program_.op_name(n)) : "call";
-    if (node.results.count != 1 && node.kind != NodeKind::kOutput) {
+    if (!IsCalledLikeResult(node) && node.kind != NodeKind::kOutput) {
       Claim(&table_.nodes_[n.index], node.name, op);
     }
     for (uint32_t i = 0; i < node.results.count; ++i) {

@@ -23,7 +23,7 @@ class NameTable {
   explicit NameTable(const Program& program, Rule rule = Rule::kAnyText);
 
   std::string_view value(ValueId v) const { return View(values_[v.index]); }
-  // A node with one result is called like that.
+  // A node that returns one bare value is called like that.
   std::string_view node(NodeId n) const { return View(nodes_[n.index]); }
   // The name under which its holder refers to a nested or child graph.
   std::string_view graph(GraphId g) const { return View(graphs_[g.index]); }

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "formats/pt2/json_text.h"
+
 namespace tenon {
 namespace {
 
@@ -94,9 +96,10 @@ Status Pt2Archive::WantText(const std::string& name, std::string_view text,
                             Diagnostics& diags) const {
   TENON_ASSIGN(const ZipContent content, Read(name, false, diags));
   if (AsText(content.bytes) == text) return {};
+  std::string found;
+  AppendJsonString(AsText(content.bytes).substr(0, 40), &found);
   return diags.Error(Rule::kFile04, PlaceOf(name))
-         << "'" << AsText(content.bytes).substr(0, 40) << "', expected '"
-         << text << "'";
+         << found << ", expected \"" << text << "\"";
 }
 
 Status Pt2Archive::CheckHousekeeping(Diagnostics& diags) {

@@ -209,7 +209,7 @@ void JsonInput::KeepUnknown(const JsonPath& path, std::string_view name,
   std::string text;
   AppendJsonElement(value, &text);
   unknown_members->push_back(
-      {path.ToString(), std::string(name), std::move(text)});
+      {unknown_prefix + path.ToString(), std::string(name), std::move(text)});
 }
 
 }  // namespace tenon

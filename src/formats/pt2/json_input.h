@@ -73,8 +73,10 @@ class JsonInput {
   Diagnostics& diags() const { return *diags_; }
   const std::string& name() const { return name_; }
 
-  // Members that no reader asked for are appended here, unless null.
+  // Members that no reader asked for are appended here, unless null. Their
+  // paths get the prefix: it tells documents apart, "" is the model.
   std::vector<FileInfo::UnknownMember>* unknown_members = nullptr;
+  std::string unknown_prefix;
 
   DiagnosticBuilder Error(const JsonPath& path,
                           Rule rule = Rule::kFile05) const;

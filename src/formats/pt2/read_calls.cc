@@ -20,7 +20,16 @@ constexpr int64_t kTreeSpecProtocol = 1;
 // own path.
 Expected<TreeSpec> ReadSpecNode(const JsonInput& spec, const JsonElement& e,
                                 const JsonPath& path) {
-  TENON_ASSIGN(const auto m, spec.Members(e, path, kSpec));
+  std::string_view unknown;
+  TENON_ASSIGN(const auto m,
+               spec.Members(e, path, kSpec,
+                            [&](std::string_view name, const JsonElement&) {
+                              unknown = name;
+                            }));
+  // PyTorch doesn't take them either.
+  if (unknown.data() != nullptr) {
+    return spec.Error(path) << "unknown member '" << unknown << "'";
+  }
   TreeSpec out;
   const JsonPath children_path(path, "children_spec");
   TENON_ASSIGN(const JsonArray children, spec.Array(m[2], children_path));

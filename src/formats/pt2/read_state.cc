@@ -69,6 +69,7 @@ Status StateReader::ReadSection(Section section) {
   used_members_.insert(name);
   JsonInput json;
   json.unknown_members = &program_.file.unknown_members;
+  json.unknown_prefix = folder + ":";
   TENON_TRY(json.Parse(content.bytes, name, options_.max_depth, diags_));
   TENON_ASSIGN(const auto m, json.Members(json.root(), JsonPath(), kConfig));
   const JsonPath root;
