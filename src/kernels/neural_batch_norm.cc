@@ -68,7 +68,9 @@ std::vector<double> PerChannel(const Tensor& tensor, int64_t channels,
 bool MoveStatistic(KernelCall& call, Tensor running, double momentum,
                    const std::vector<double>& target) {
   if (!running.defined()) return true;
-  if (!PrepareWrite(call, running)) return false;
+  if (!running.storage()->MakeWritable()) {
+    return call.Fail("batch_norm: out of memory");
+  }
   std::vector<double> values = ReadAll<double>(running);
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = momentum * target[i] + (1 - momentum) * values[i];
@@ -112,12 +114,19 @@ bool Normalize(KernelCall& call, const BatchNorm& bn, BatchNormResult* out) {
     mean = ReadAll<double>(bn.running_mean);
     variance = ReadAll<double>(bn.running_var);
   } else {
+    // PyTorch keeps these sums in float, where they may overflow.
+    const auto round = [&](double value) {
+      return input.dtype() == DType::kFloat64
+                 ? value
+                 : static_cast<double>(static_cast<float>(value));
+    };
     std::vector<double> unbiased;
     for (int64_t c = 0; c < channels; ++c) {
       double sum = 0, squares = 0;
       for_channel(c, [&](double x) { sum += x; });
-      const double m = sum / static_cast<double>(count);
+      const double m = round(sum / static_cast<double>(count));
       for_channel(c, [&](double x) { squares += (x - m) * (x - m); });
+      squares = round(squares);
       mean.push_back(m);
       variance.push_back(squares / static_cast<double>(count));
       unbiased.push_back(squares / static_cast<double>(count - 1));
@@ -133,8 +142,10 @@ bool Normalize(KernelCall& call, const BatchNorm& bn, BatchNormResult* out) {
   const std::vector<double> bias = PerChannel(bn.bias, channels, 0.0);
   for (int64_t c = 0; c < channels; ++c) {
     const size_t at = static_cast<size_t>(c);
+    // In this form an infinite scale gives nan, as in PyTorch.
     const double scale = invstd[at] * weight[at];
-    for_channel(c, [&](double& x) { x = (x - mean[at]) * scale + bias[at]; });
+    const double shift = bias[at] - mean[at] * scale;
+    for_channel(c, [&](double& x) { x = x * scale + shift; });
   }
   WriteAll(&out->output, values);
   if (bn.training) {

@@ -108,7 +108,9 @@ bool NativeDropout(KernelCall& call) {
   }
   if (!train) {
     Fill<int64_t>(&mask, 1);
-    call.Return(input);
+    Tensor copy = input.Clone();
+    if (!copy.defined()) return call.Fail("native_dropout: out of memory");
+    call.Return(copy);
     call.Return(mask);
     return true;
   }

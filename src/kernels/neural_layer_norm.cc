@@ -15,14 +15,24 @@ struct Statistics {
   double mean = 0, rstd = 0;
 };
 
-Statistics Measure(const double* values, int64_t count, double eps) {
+// The sums are rounded to `stat_dtype` where PyTorch keeps them so, as they may
+// overflow there. Its running mean is nan once it has passed an infinity.
+Statistics Measure(const double* values, int64_t count, double eps,
+                   DType stat_dtype) {
+  const auto round = [&](double value) {
+    return stat_dtype == DType::kFloat64
+               ? value
+               : static_cast<double>(static_cast<float>(value));
+  };
   double sum = 0, squares = 0;
   for (int64_t i = 0; i < count; ++i) sum += values[i];
-  const double mean = sum / static_cast<double>(count);
+  double mean = round(sum / static_cast<double>(count));
+  if (std::isinf(mean) && count > 1) mean = std::nan("");
   for (int64_t i = 0; i < count; ++i) {
     squares += (values[i] - mean) * (values[i] - mean);
   }
-  return {mean, 1.0 / std::sqrt(squares / static_cast<double>(count) + eps)};
+  const double variance = round(squares) / static_cast<double>(count);
+  return {mean, 1.0 / std::sqrt(variance + eps)};
 }
 
 // Half inputs with float parameters have float statistics.
@@ -82,10 +92,10 @@ bool LayerNormAll(KernelCall& call, double eps) {
   std::vector<double> means, rstds;
   for (int64_t row = 0; row < mean.numel(); ++row) {
     double* line = values.data() + row * width;
-    const Statistics s = Measure(line, width, eps);
+    const Statistics s = Measure(line, width, eps, input.dtype());
     for (int64_t i = 0; i < width; ++i) {
       const size_t at = static_cast<size_t>(i);
-      line[i] = (line[i] - s.mean) * s.rstd * scale[at] + shift[at];
+      line[i] = (line[i] * s.rstd - s.mean * s.rstd) * scale[at] + shift[at];
     }
     means.push_back(s.mean);
     rstds.push_back(s.rstd);
@@ -150,12 +160,12 @@ bool GroupNormAll(KernelCall& call, const Tensor& input, const Tensor& weight,
   std::vector<double> means, rstds;
   for (int64_t line = 0; line < batch * groups; ++line) {
     double* start = values.data() + line * per_group * inner;
-    const Statistics s = Measure(start, per_group * inner, eps);
+    const Statistics s = Measure(start, per_group * inner, eps, input.dtype());
     for (int64_t i = 0; i < per_group * inner; ++i) {
       const size_t channel =
           static_cast<size_t>(line % groups * per_group + i / inner);
-      start[i] = (start[i] - s.mean) * s.rstd *
-                     (scale.empty() ? 1.0 : scale[channel]) +
+      const double factor = s.rstd * (scale.empty() ? 1.0 : scale[channel]);
+      start[i] = start[i] * factor - s.mean * factor +
                  (shift.empty() ? 0.0 : shift[channel]);
     }
     means.push_back(s.mean);
@@ -211,7 +221,8 @@ double MachineEpsilon(DType dtype) {
 bool RmsNorm(KernelCall& call) {
   const Tensor& input = call.tensor(0);
   const Sizes shape = call.Ints(1);
-  const Tensor weight = call.OptionalTensor(2);
+  Tensor weight = call.OptionalTensor(2);
+  if (weight.defined()) weight = weight.Contiguous();
   if (!IsFloating(input.dtype()) && !IsComplex(input.dtype())) {
     return call.Fail("rms_norm: expected a floating input");
   }
@@ -220,7 +231,9 @@ bool RmsNorm(KernelCall& call) {
   }
   const bool half =
       input.dtype() == DType::kFloat16 || input.dtype() == DType::kBFloat16;
-  const Tensor x = half ? Cast(input, DType::kFloat32) : input;
+  const Tensor dense = input.Contiguous();
+  if (!dense.defined()) return call.Fail("rms_norm: out of memory");
+  const Tensor x = half ? Cast(dense, DType::kFloat32) : dense;
   if (!x.defined()) return call.Fail("rms_norm: out of memory");
   const double eps =
       call.is_none(3) ? MachineEpsilon(x.dtype()) : call.Float(3);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "kernels/kernel.h"
 
@@ -56,9 +57,13 @@ std::span<const KernelEntry> ConvolutionKernels();
 std::span<const KernelEntry> PoolingKernels();
 // adaptive_avg_pool, adaptive_max_pool.
 std::span<const KernelEntry> AdaptivePoolingKernels();
-// In-place forms (add_, copy_, relu_, ...), functional copies of them.
+// zero_, resize_: in-place operators that no functional one makes.
 std::span<const KernelEntry> InplaceKernels();
 // sym_size, item, asserts, and the Python functions on scalars.
 std::span<const KernelEntry> ScalarKernels();
+
+// Kernels of operators that write an argument and whose functional form is in
+// `table` (sorted by name): in-place and out= forms.
+std::vector<KernelEntry> DerivedKernels(std::span<const KernelEntry> table);
 
 }  // namespace tenon
