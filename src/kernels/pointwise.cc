@@ -11,7 +11,8 @@ std::span<const KernelEntry> PointwiseKernels() {
     auto* entries = new std::vector<KernelEntry>();
     for (const auto part :
          {ArithmeticKernels(), ComparisonKernels(), BitwiseKernels(),
-          UnaryKernels(), ActivationKernels(), CastKernels()}) {
+          UnaryKernels(), ActivationKernels(), CastKernels(),
+          SpecialKernels()}) {
       entries->insert(entries->end(), part.begin(), part.end());
     }
     return entries;

@@ -13,5 +13,6 @@ std::span<const KernelEntry> BitwiseKernels();
 std::span<const KernelEntry> UnaryKernels();
 std::span<const KernelEntry> ActivationKernels();
 std::span<const KernelEntry> CastKernels();
+std::span<const KernelEntry> SpecialKernels();
 
 }  // namespace tenon
