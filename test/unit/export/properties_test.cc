@@ -40,7 +40,13 @@ std::string Text(const Program& program) {
 // "" when equal: dtype, sizes, bytes in logical order.
 std::string Difference(const RuntimeValue& a, const RuntimeValue& b) {
   if (a.variant().index() != b.variant().index()) return "kinds differ";
-  if (!a.is_tensor()) return a.variant() == b.variant() ? "" : "scalars differ";
+  if (a.is_int() && a.int_value() != b.int_value()) return "ints differ";
+  if (a.is_bool() && a.bool_value() != b.bool_value()) return "bools differ";
+  if (a.is_float()) {
+    const double x = a.float_value(), y = b.float_value();
+    return std::memcmp(&x, &y, sizeof x) == 0 ? "" : "floats differ";
+  }
+  if (!a.is_tensor()) return "";
   if (a.tensor().dtype() != b.tensor().dtype() ||
       a.tensor().sizes() != b.tensor().sizes()) {
     return a.tensor().ToString() + " and " + b.tensor().ToString();
