@@ -1,5 +1,7 @@
 #include "formats/pickle/torch_save.h"
 
+#include <algorithm>
+#include <new>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -170,12 +172,6 @@ class TorchSaveReader {
     }
     tensor.storage_offset = offset.i;
     tensor.requires_grad = tree_.get((*args)[4]).i != 0;
-    const size_t metadata = is_v3 ? 7 : 6;
-    if (args->size() > metadata &&
-        tree_.get((*args)[metadata]).items.size() > 0) {
-      return Error() << "tensor '" << key
-                     << "' is stored conjugated or negated";
-    }
     if (is_v3) {
       const PickleNode& dtype = tree_.get((*args)[6]);
       const std::string_view text = dtype.text;
@@ -189,7 +185,52 @@ class TorchSaveReader {
       tensor.dtype = *found;
     }
     TENON_TRY(ReadStorage(key, tree_.get((*args)[0]), is_v3, &tensor));
+    const size_t metadata = is_v3 ? 7 : 6;
+    if (args->size() > metadata) {
+      TENON_TRY(ApplyBits(key, tree_.get((*args)[metadata]), &tensor));
+    }
     return tensor;
+  }
+
+  // {"conj": True, "neg": True}: the stored numbers are to be conjugated or
+  // negated. They are, in a copy that only this tensor sees.
+  Status ApplyBits(std::string_view key, const PickleNode& bits,
+                   SavedTensor* tensor) {
+    bool conj = false, neg = false;
+    for (size_t i = 0; i + 1 < bits.items.size(); i += 2) {
+      const std::string_view name = tree_.get(bits.items[i]).text;
+      const bool is_set = tree_.get(bits.items[i + 1]).i != 0;
+      if (name == "conj") {
+        conj = is_set;
+      } else if (name == "neg") {
+        neg = is_set;
+      } else {
+        return Error() << "tensor '" << key << "' has the unknown property '"
+                       << name << "'";
+      }
+    }
+    if (!conj && !neg) return {};
+    size_t part_bytes = SizeBytes(tensor->dtype);
+    if (IsComplex(tensor->dtype)) part_bytes /= 2;
+    if (!(IsComplex(tensor->dtype) || (neg && !conj)) ||
+        (!IsComplex(tensor->dtype) && !IsFloating(tensor->dtype))) {
+      return Error() << "tensor '" << key << "' of dtype "
+                     << Name(tensor->dtype) << " is conjugated or negated";
+    }
+    const Bytes from = out_.storages[tensor->storage].bytes;
+    const auto copy =
+        std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[from.size()]);
+    if (copy == nullptr) return Error() << "no memory for tensor '" << key << "'";
+    std::copy(from.begin(), from.end(), copy.get());
+    const bool is_complex = IsComplex(tensor->dtype);
+    for (size_t part = 0; (part + 1) * part_bytes <= from.size(); ++part) {
+      const bool is_imaginary = is_complex && part % 2 == 1;
+      if (neg == (conj && is_imaginary)) continue;  // twice is not at all
+      copy[(part + 1) * part_bytes - 1] ^= std::byte{0x80};  // the sign
+    }
+    tensor->storage = out_.storages.size();
+    out_.storages.push_back({Bytes(copy.get(), from.size()), copy});
+    return {};
   }
 
   bool ReadInts(PickleRef ref, std::vector<int64_t>* out) const {

@@ -16,6 +16,19 @@ bool IsHousekeeping(std::string_view name) {
          name.substr(0, kTenonFolder.size()) == kTenonFolder;
 }
 
+// What a member of a plain zip is called in the newer layouts; "" when it has
+// no counterpart there.
+std::string NameInFolders(const std::string& name) {
+  constexpr std::string_view kExtraFiles = "extra_files/";
+  if (name == "serialized_example_inputs.pt") {
+    return "data/sample_inputs/model.pt";
+  }
+  if (name.substr(0, kExtraFiles.size()) == kExtraFiles) {
+    return "extra/" + name.substr(kExtraFiles.size());
+  }
+  return "";
+}
+
 // Keeps what the program doesn't hold otherwise: example inputs, extra files,
 // other methods.
 Status CarryMembers(const Pt2Archive& archive,
@@ -24,13 +37,15 @@ Status CarryMembers(const Pt2Archive& archive,
   for (std::string& name : archive.Names()) {
     if (IsHousekeeping(name) || used.count(name) > 0) continue;
     TENON_ASSIGN(const ZipContent content, archive.Read(name, true, diags));
+    if (archive.is_plain_zip()) name = NameInFolders(name);
+    if (name.empty()) continue;
     program->file.members.push_back(
         {std::move(name), content.bytes, content.owner});
   }
   return {};
 }
 
-Expected<Program> ReadRaw(const Pt2Archive& archive, const std::string& method,
+Expected<Program> ReadMethod(const Pt2Archive& archive, const std::string& method,
                           std::shared_ptr<Context> context,
                           const Pt2ReadOptions& options, Diagnostics& diags) {
   Program program(std::move(context));
@@ -38,7 +53,9 @@ Expected<Program> ReadRaw(const Pt2Archive& archive, const std::string& method,
   SymbolTable symbols;
   StateReader state(&archive, method, &options, &program, &symbols, &diags);
   TENON_TRY(state.Read());
-  const std::string model = "models/" + method + ".json";
+  const std::string model = archive.is_plain_zip()
+                                ? "serialized_exported_program.json"
+                                : "models/" + method + ".json";
   TENON_TRY(ReadModel(archive, model, options, state.names(), &symbols,
                       &program, diags));
   std::unordered_set<std::string> used = state.used_members();
@@ -58,7 +75,7 @@ Expected<Program> ReadPt2(Bytes bytes, std::shared_ptr<const void> owner,
                                 diags));
   TENON_ASSIGN(const std::string method,
                archive.ChooseMethod(options.method, diags));
-  return ReadRaw(archive, method, std::move(context), options, diags);
+  return ReadMethod(archive, method, std::move(context), options, diags);
 }
 
 Expected<Program> ReadPt2(const std::string& path,

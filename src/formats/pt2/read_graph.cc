@@ -7,6 +7,9 @@
 namespace tenon {
 namespace {
 
+// is_hop_single_tensor_return came with the next minor versions.
+constexpr int64_t kLastMinorWithoutFlag = 2;
+
 constexpr std::array<JsonMember, 9> kGraph = {
     {{"inputs"},
      {"outputs"},
@@ -450,8 +453,26 @@ Status GraphReader::ReadResults(NodeId n, const JsonElement& e,
     }
     slot.value = range[k];
   }
+  if (program_.file.schema_minor <= kLastMinorWithoutFlag) UnifySingleReturn(n);
   program_.mutable_node(n).form = context_.InternForm(form_);
   return {};
+}
+
+// Before the flag existed, higher-order operators that return a tuple of one
+// tensor were written as a list, those that return a bare tensor as a tensor.
+void GraphReader::UnifySingleReturn(NodeId n) {
+  Node& node = program_.mutable_node(n);
+  if (!node.op.valid() || !context_.op(node.op).is_higher_order ||
+      node.single_return != SingleReturn::kUnstated || form_.size() != 1 ||
+      node.results.count != 1) {
+    return;
+  }
+  if (form_[0].kind == FormItem::Kind::kList) {
+    form_[0] = {FormItem::Kind::kValue, 0};
+    node.single_return = SingleReturn::kFalse;
+  } else {
+    node.single_return = SingleReturn::kTrue;
+  }
 }
 
 Status GraphReader::AddResult(std::string_view name, TypeKind kind,

@@ -74,6 +74,7 @@ class GraphReader {
   Status ReadDelegateCall(const JsonArray& inputs, const JsonPath& path,
                           NodeId n);
   Status ReadResults(NodeId n, const JsonElement& e, const JsonPath& path);
+  void UnifySingleReturn(NodeId n);
   Status AddResult(std::string_view name, TypeKind kind, const JsonPath& path);
   Status ReadMetadata(NodeId n, const JsonElement& e, const JsonPath& path,
                       Metadata metadata);

@@ -1,6 +1,10 @@
 #include "formats/pt2/read_state.h"
 
+#include <algorithm>
+#include <charconv>
+
 #include "formats/pickle/pickle_scan.h"
+#include "formats/pickle/torch_save.h"
 #include "support/checked.h"
 
 namespace tenon {
@@ -12,6 +16,39 @@ constexpr std::array<JsonMember, 4> kPayloadMeta = {
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
+}
+
+bool IsEmpty(const Type& type) {
+  return std::any_of(type.sizes.begin(), type.sizes.end(),
+                     [](const SymInt& size) { return size.value == 0; });
+}
+
+// "cuda:0" -> {cuda, 0}
+Device ParseDevice(std::string_view text, Context* context) {
+  Device device;
+  const size_t colon = text.find(':');
+  device.type = context->Intern(text.substr(0, colon));
+  if (colon != std::string_view::npos) {
+    std::from_chars(text.data() + colon + 1, text.data() + text.size(),
+                    device.index);
+  }
+  return device;
+}
+
+Type TypeOfSaved(const SavedTensor& tensor, Context* context) {
+  Type type;
+  type.kind = TypeKind::kTensor;
+  type.dtype = tensor.dtype;
+  type.requires_grad = tensor.requires_grad;
+  type.device = ParseDevice(tensor.device, context);
+  for (const int64_t size : tensor.sizes) {
+    type.sizes.push_back(SymInt::Literal(size));
+  }
+  for (const int64_t stride : tensor.strides) {
+    type.strides.push_back(SymInt::Literal(stride));
+  }
+  type.storage_offset = SymInt::Literal(tensor.storage_offset);
+  return type;
 }
 
 }  // namespace
@@ -36,9 +73,7 @@ std::string CheckStoredTensor(const Type& type, uint64_t storage_bytes) {
     const auto reach = CheckedMul(size > 0 ? size - 1 : 0, stride);
     if (last) last = reach ? CheckedAdd(*last, *reach) : std::nullopt;
   }
-  bool is_empty = false;
-  for (const SymInt& size : type.sizes) is_empty |= size.value == 0;
-  if (is_empty) return "";
+  if (IsEmpty(type)) return "";
   if (!numel || !CheckedMul(*numel, bytes_each)) return "its size overflows";
   if (storage_bytes == 0) return "";  // sizes only
   if (storage_bytes % static_cast<uint64_t>(bytes_each) != 0) {
@@ -61,15 +96,26 @@ Status StateReader::Read() {
 }
 
 Status StateReader::ReadSection(Section section) {
-  const std::string folder =
-      section == Section::kWeights ? "weights" : "constants";
-  const std::string name =
-      "data/" + folder + "/" + method_ + "_" + folder + "_config.json";
+  const bool is_weights = section == Section::kWeights;
+  if (archive_.is_plain_zip()) {
+    return ReadPickle(section, is_weights ? "serialized_state_dict.pt"
+                                          : "serialized_constants.pt");
+  }
+  const std::string folder = is_weights ? "weights" : "constants";
+  // PyTorch, too, takes the pickle where there is one.
+  const std::string pickle = "data/" + folder + "/" + method_ + ".pt";
+  if (archive_.Has(pickle)) return ReadPickle(section, pickle);
+  return ReadConfig(
+      section, "data/" + folder + "/" + method_ + "_" + folder + "_config.json");
+}
+
+Status StateReader::ReadConfig(Section section, const std::string& name) {
   TENON_ASSIGN(const ZipContent content, archive_.Read(name, false, diags_));
   used_members_.insert(name);
   JsonInput json;
   json.unknown_members = &program_.file.unknown_members;
-  json.unknown_prefix = folder + ":";
+  json.unknown_prefix =
+      section == Section::kWeights ? "weights:" : "constants:";
   TENON_TRY(json.Parse(content.bytes, name, options_.max_depth, diags_));
   TENON_ASSIGN(const auto m, json.Members(json.root(), JsonPath(), kConfig));
   const JsonPath root;
@@ -121,10 +167,53 @@ Status StateReader::ReadEntry(Section section, std::string_view fqn,
                : !is_weight         ? StateKind::kConstant
                : entry.is_param     ? StateKind::kParameter
                                     : StateKind::kPersistentBuffer;
-  auto& names = is_weight ? names_.weights : names_.constants;
+  return AddEntry(section, entry, Place::Json(json.name(), path.ToString()));
+}
+
+Status StateReader::AddEntry(Section section, const StateEntry& entry,
+                             const Place& place) {
+  auto& names =
+      section == Section::kWeights ? names_.weights : names_.constants;
   if (!names.emplace(entry.fqn, program_.state.Add(entry)).second) {
-    return json.Error(path, Rule::kFile10)
-           << "'" << fqn << "' is there twice";
+    return diags_.Error(Rule::kFile10, place)
+           << "'" << program_.view(entry.fqn) << "' is there twice";
+  }
+  return {};
+}
+
+Status StateReader::ReadPickle(Section section, const std::string& member) {
+  TENON_ASSIGN(const ZipContent content, archive_.Read(member, true, diags_));
+  used_members_.insert(member);
+  TENON_ASSIGN(const SavedDict dict, ReadTorchSave(content.bytes, content.owner,
+                                                   member, diags_));
+  const size_t first_storage = program_.state.storages.size();
+  for (const SavedStorage& saved : dict.storages) {
+    StorageRecord record;
+    record.bytes = saved.bytes;
+    record.owner = saved.owner;
+    program_.state.AddStorage(std::move(record));
+    dtypes_.push_back(DType::kUnknown);
+  }
+  for (const auto& [fqn, tensor] : dict.tensors) {
+    Type type = TypeOfSaved(tensor, &program_.context());
+    const uint64_t storage_bytes = dict.storages[tensor.storage].bytes.size();
+    std::string problem = CheckStoredTensor(type, storage_bytes);
+    if (problem.empty() && storage_bytes == 0 && !IsEmpty(type)) {
+      problem = "its storage has no bytes";
+    }
+    if (!problem.empty()) {
+      return diags_.Error(Rule::kFile08, Place::File(member))
+             << "tensor '" << fqn << "': " << problem;
+    }
+    StateEntry entry;
+    entry.fqn = program_.context().Intern(fqn);
+    entry.type = program_.context().types.Intern(std::move(type));
+    entry.storage = StorageId(first_storage + tensor.storage);
+    entry.is_param = tensor.is_parameter;
+    entry.kind = section == Section::kConstants ? StateKind::kConstant
+                 : entry.is_param               ? StateKind::kParameter
+                                  : StateKind::kPersistentBuffer;
+    TENON_TRY(AddEntry(section, entry, Place::File(member)));
   }
   return {};
 }
@@ -174,9 +263,7 @@ Status StateReader::CheckView(const Type& type, StorageId storage,
            << "dtype " << Name(type.dtype)
            << ", but another entry has the same record as " << Name(dtype);
   }
-  bool is_empty = false;
-  for (const SymInt& size : type.sizes) is_empty |= size.value == 0;
-  if (record.bytes.empty() && !is_empty) record.is_weightless = true;
+  if (record.bytes.empty() && !IsEmpty(type)) record.is_weightless = true;
   return {};
 }
 

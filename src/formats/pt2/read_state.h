@@ -1,4 +1,5 @@
-// Reads the payload configs of layout C: weights and constants (V-FILE-08).
+// Reads weights and constants: the payload configs and raw records of layout C,
+// the pickles of layouts A and B (V-FILE-07, V-FILE-08).
 #pragma once
 
 #include <string>
@@ -31,12 +32,12 @@ class StateReader {
         symbols_(*symbols),
         diags_(*diags) {}
 
-  // Weights, then constants, each in config order. Kinds are those that an
+  // Weights, then constants, each in file order. Kinds are those that an
   // entry has without a signature; the signature's reader refines them.
   Status Read();
 
   const StateNames& names() const { return names_; }
-  // Members that the configs name, for whoever carries the others.
+  // Members that were read, for whoever carries the others.
   const std::unordered_set<std::string>& used_members() const {
     return used_members_;
   }
@@ -45,6 +46,9 @@ class StateReader {
   enum class Section { kWeights, kConstants };
 
   Status ReadSection(Section section);
+  Status ReadConfig(Section section, const std::string& member);
+  Status ReadPickle(Section section, const std::string& member);
+  Status AddEntry(Section section, const StateEntry& entry, const Place& place);
   Status ReadEntry(Section section, std::string_view fqn, const JsonElement& e,
                    const JsonPath& path, const JsonInput& json);
   Expected<StorageId> ReadStorage(Section section, std::string_view path_name,
