@@ -240,6 +240,7 @@ class GraphChecker {
     if (value.type.index >= p_.context().types.size() ||
         !IsString(value.name)) {
       CheckValueRecord(PlaceOf(g, n), id);
+      value_graph_[id.index] = g.index;  // defined, if badly
       return;
     }
     // V-GRAPH-06: one definition, and the value names it.

@@ -112,19 +112,18 @@ OpChapter::Family OpChapter::FamilyOf(OpId op) {
   return family;
 }
 
-void OpChapter::Check(GraphId g, NodeId n, const BoundArgs* bound,
+bool OpChapter::Check(GraphId g, NodeId n, const BoundArgs* bound,
                       const BindError& error) {
   const Program& p = v_.program;
   switch (FamilyOf(p.node(n).op)) {
     case Family::kPlain:
-      if (bound == nullptr) return;
+      if (bound == nullptr) return true;
       CheckArguments(g, n, *bound, error);
       CheckPassing(g, n, *bound);
-      CheckResults(g, n, *bound->schema);
-      return;
+      return CheckResults(g, n, *bound->schema);
     case Family::kHigherOrder:
       VerifyHigherOrder(v_, g, n);
-      return;
+      return true;
     case Family::kScalarFunction:
       // V-OP-11: as many operands as the function takes.
       for (const ScalarArity& f : kScalarArities) {
@@ -134,16 +133,17 @@ void OpChapter::Check(GraphId g, NodeId n, const BoundArgs* bound,
               << " operands, expected " << f.num_operands;
         }
       }
-      return;
+      return true;
     case Family::kMalformed:
       // V-OP-01: a name that could be an operator's.
       v_.Error(Rule::kOp01, g, n)
           << "'" << p.op_name(n)
           << "' names no operator: expected namespace.name.overload";
-      return;
+      return true;
     case Family::kNew:
-      return;
+      return true;
   }
+  return true;
 }
 
 void OpChapter::CheckArguments(GraphId g, NodeId n, const BoundArgs& bound,
@@ -220,7 +220,7 @@ void OpChapter::CheckPassing(GraphId g, NodeId n, const BoundArgs& bound) {
 
 // V-OP-07: as many results as the schema returns; lists by the node's form.
 // V-OP-08: each of the kind that is returned.
-void OpChapter::CheckResults(GraphId g, NodeId n, const OpSchema& schema) {
+bool OpChapter::CheckResults(GraphId g, NodeId n, const OpSchema& schema) {
   const Program& p = v_.program;
   const Node& node = p.node(n);
   const auto& returns = schema.returns;
@@ -228,14 +228,17 @@ void OpChapter::CheckResults(GraphId g, NodeId n, const OpSchema& schema) {
     v_.Error(Rule::kOp07, g, n)
         << "the node has " << found << " " << what << ", expected "
         << returns.size();
+    return false;
   };
   const auto check_kind = [&](uint32_t i, const SchemaReturn& r) {
-    if (ResultSuits(node.results[i], r.type)) return;
+    if (ResultSuits(node.results[i], r.type)) return true;
     v_.Error(Rule::kOp08, g, n)
         << "result " << i << " is "
         << v_.TypeText(p.value(node.results[i]).type) << ", but "
         << schema.name << " returns another kind there";
+    return false;
   };
+  bool is_fine = true;
   if (!node.form.valid()) {
     if (node.results.count != returns.size()) {
       return bad_count(node.results.count, "results");
@@ -244,11 +247,11 @@ void OpChapter::CheckResults(GraphId g, NodeId n, const OpSchema& schema) {
       if (returns[i].is_list) {
         v_.Error(Rule::kOp07, g, n)
             << schema.name << " returns a list, but the node states one value";
-        return;
+        return false;
       }
-      check_kind(i, returns[i]);
+      is_fine = check_kind(i, returns[i]) && is_fine;
     }
-    return;
+    return is_fine;
   }
   const Form& form = p.context().form(node.form);
   const bool is_all_none =
@@ -269,17 +272,20 @@ void OpChapter::CheckResults(GraphId g, NodeId n, const OpSchema& schema) {
       v_.Error(Rule::kOp07, g, n)
           << "return " << r << " of " << schema.name
           << (is_list ? " is no list" : " is a list");
-      return;
+      return false;
     }
     for (uint64_t i = 0; i < count && at + i < node.results.count; ++i) {
-      check_kind(static_cast<uint32_t>(at + i), returns[r]);
+      is_fine =
+          check_kind(static_cast<uint32_t>(at + i), returns[r]) && is_fine;
     }
     at += count;
   }
   if (at != node.results.count) {
     v_.Error(Rule::kOp07, g, n) << "the node has " << node.results.count
                                 << " results, but its form says " << at;
+    return false;
   }
+  return is_fine;
 }
 
 bool OpChapter::ResultSuits(ValueId result, SchemaType type) const {

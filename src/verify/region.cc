@@ -50,7 +50,9 @@ class ChildCallCheck {
   void BindOperands() {
     std::vector<bool> is_bound(child_.inputs.size(), false);
     const auto args = p_.args(n_);
+    bool is_fine = true;
     const auto error = [&] {
+      is_fine = false;
       return v_.Error(Rule::kRegion01, g_, n_)
           .Note(v_.At(child_id_), "declared here");
     };
@@ -82,10 +84,10 @@ class ChildCallCheck {
                 p_.value(args[i].v.value).type,
                 p_.value(child_.inputs[input]).type);
     }
-    for (size_t i = 0; i < is_bound.size(); ++i) {
+    // An argument that went astray may be the one that is missing.
+    for (size_t i = 0; i < is_bound.size() && is_fine; ++i) {
       if (is_bound[i]) continue;
       error() << "input " << i << " of the child isn't bound";
-      return;
     }
   }
 
@@ -218,8 +220,11 @@ void CheckWrites(const Verification& v, const Delegate& d) {
 void CheckDelegate(const Verification& v, const Delegate& d) {
   CheckSource(v, d);
   CheckWrites(v, d);
-  // V-REGION-08: the payload is what its digest says.
-  if (HashBytes(d.payload.data(), d.payload.size()) != d.payload_digest) {
+  // V-REGION-08: the payload is what its digest says. Before compilation there
+  // is neither.
+  const bool is_compiled = !d.payload.empty() || d.payload_digest != Digest();
+  if (is_compiled &&
+      HashBytes(d.payload.data(), d.payload.size()) != d.payload_digest) {
     DelegateError(v, Rule::kRegion08, d)
         << "the payload's digest is "
         << HashBytes(d.payload.data(), d.payload.size()).ToHex()

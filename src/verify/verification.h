@@ -61,8 +61,9 @@ void Lint(const Verification& v);
 class OpChapter {
  public:
   explicit OpChapter(const Verification& v) : v_(v) {}
-  // `bound`: null when the operator has no schema.
-  void Check(GraphId g, NodeId n, const BoundArgs* bound,
+  // `bound`: null when the operator has no schema. False when the results
+  // aren't those of the operator, so that their types can't be compared.
+  bool Check(GraphId g, NodeId n, const BoundArgs* bound,
              const BindError& error);
 
  private:
@@ -73,7 +74,7 @@ class OpChapter {
   void CheckArguments(GraphId g, NodeId n, const BoundArgs& bound,
                       const BindError& error);
   void CheckPassing(GraphId g, NodeId n, const BoundArgs& bound);
-  void CheckResults(GraphId g, NodeId n, const OpSchema& schema);
+  bool CheckResults(GraphId g, NodeId n, const OpSchema& schema);
   bool Suits(const Arg& a, const SchemaArg& parameter) const;
   bool SuitsElement(const Arg& a, const SchemaArg& parameter) const;
   bool ResultSuits(ValueId result, SchemaType type) const;

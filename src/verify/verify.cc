@@ -21,8 +21,7 @@ void VerifyNodes(const Verification& v) {
           BindError error;
           const BoundArgs* args =
               binder.Bind(n, &bound, &error) ? &bound : nullptr;
-          ops.Check(g, n, args, error);
-          types.Check(g, n, args);
+          if (ops.Check(g, n, args, error)) types.Check(g, n, args);
           break;
         }
         case NodeKind::kChildCall:
