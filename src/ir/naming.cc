@@ -39,6 +39,12 @@ std::string_view ShortOpName(std::string_view op) {
 
 }  // namespace
 
+bool IsCalledLikeResult(const Program& program, const Node& node) {
+  if (node.results.count != 1 || node.form.valid()) return false;
+  return !node.op.valid() || !program.context().op(node.op).is_higher_order ||
+         node.single_return == SingleReturn::kTrue;
+}
+
 bool IsPythonIdentifier(std::string_view text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) {
     return false;
@@ -66,7 +72,7 @@ class NameTable::Namer {
     for (const Late& late : late_) *late.place = Suffixed(late.label);
     for (const NodeId n : program_.nodes(g)) {
       const Node& node = program_.node(n);
-      if (IsCalledLikeResult(node)) {
+      if (IsCalledLikeResult(program_, node)) {
         table_.nodes_[n.index] = table_.values_[node.results.begin];
       }
     }
@@ -78,16 +84,6 @@ class NameTable::Namer {
     StringId label;
   };
 
-  // A node that returns one bare value. Lists and tuples of one are other
-  // things than their element, and higher-order operators return tuples unless
-  // they say otherwise.
-  bool IsCalledLikeResult(const Node& node) const {
-    if (node.results.count != 1 || node.form.valid()) return false;
-    return !node.op.valid() ||
-           !program_.context().op(node.op).is_higher_order ||
-           node.single_return == SingleReturn::kTrue;
-  }
-
   void NameNode(NodeId n) {
     const Node& node = program_.node(n);
     program_.ForEachNestedGraph(n, [&](GraphId nested) {
@@ -97,7 +93,7 @@ class NameTable::Namer {
     });
     const std::string_view op =
         node.op.valid() ? ShortOpName(program_.op_name(n)) : "call";
-    if (!IsCalledLikeResult(node) && node.kind != NodeKind::kOutput) {
+    if (!IsCalledLikeResult(program_, node) && node.kind != NodeKind::kOutput) {
       Claim(&table_.nodes_[n.index], node.name, op);
     }
     for (uint32_t i = 0; i < node.results.count; ++i) {

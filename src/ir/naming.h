@@ -37,6 +37,11 @@ class NameTable {
   std::vector<StringId> values_, nodes_, graphs_;
 };
 
+// A node that returns one bare value: it and the value share their name. Lists
+// and tuples of one are other things than their element, and higher-order
+// operators return tuples unless they say otherwise.
+bool IsCalledLikeResult(const Program& program, const Node& node);
+
 // A legal Python variable name: an identifier that is no keyword.
 bool IsPythonIdentifier(std::string_view text);
 

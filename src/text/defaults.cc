@@ -233,6 +233,8 @@ StringId ParameterNames::Get(OpId op, size_t position) {
       for (const SchemaArg& arg : schema->args) {
         entry.names.push_back(context_->Intern(arg.name));
       }
+    } else if (context_->op(op).is_python_function) {
+      entry.names = {context_->Intern("a"), context_->Intern("b")};
     }
   }
   return position < entry.names.size() ? entry.names[position] : StringId();

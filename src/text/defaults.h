@@ -39,7 +39,8 @@ std::optional<std::vector<SymInt>> ContiguousStrides(
 // type count as tensors.
 ListTag DefaultListTag(const Program& program, std::span<const Arg> items);
 
-// The parameter names of operators, by position.
+// The parameter names of operators, by position. Those of Python functions
+// (_operator.mul, torch.sym_max) are a and b.
 class ParameterNames {
  public:
   explicit ParameterNames(Context* context) : context_(context) {}

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/naming.h"
 #include "text/parser.h"
 
 namespace tenon {
@@ -291,54 +292,73 @@ bool Parser::ParseForm(NodeId n) {
   return true;
 }
 
+bool Parser::RegionWord(NodeId n) {
+  const auto number = static_cast<size_t>(program_.regions.size());
+  uint32_t index = 0;
+  const char* end = token_.text.data() + token_.text.size();
+  if (token_.kind != TokenKind::kInteger ||
+      std::from_chars(token_.text.data(), end, index).ptr != end ||
+      index >= number) {
+    return FailExpecting("the number of a region that was defined before");
+  }
+  program_.mutable_node(n).region = RegionId(index);
+  Advance();
+  return true;
+}
+
+bool Parser::SingleReturnWord(NodeId n) {
+  if (!token_.is("True") && !token_.is("False")) {
+    return FailExpecting("True or False");
+  }
+  program_.mutable_node(n).single_return =
+      token_.is("True") ? SingleReturn::kTrue : SingleReturn::kFalse;
+  Advance();
+  return true;
+}
+
+bool Parser::MetadataWord(NodeId n) {
+  uint64_t number = 0;
+  const char* end = token_.text.data() + token_.text.size();
+  if (std::from_chars(token_.text.data(), end, number).ec != std::errc()) {
+    return FailExpecting("the number of a 'meta' of this text");
+  }
+  metadata_fixups_.push_back({n, number, token_.begin});
+  Advance();
+  return true;
+}
+
 // What may follow a node: its name, region, metadata, ...
 bool Parser::NodeWords(NodeId n) {
-  tenon::Node& node = program_.mutable_node(n);
-  const bool has_one = node.results.count == 1;
-  node.has_name = has_one && nodes_are_named_;
-  if (has_one) node.name = program_.value(node.results[0]).name;
-  while (true) {
+  std::optional<bool> states_name;
+  StringId name;
+  while (token_.kind == TokenKind::kWord || token_.kind == TokenKind::kMeta) {
     if (token_.kind == TokenKind::kMeta) {
-      uint64_t number = 0;
-      std::from_chars(token_.text.data(),
-                      token_.text.data() + token_.text.size(), number);
-      metadata_fixups_.push_back({n, number, token_.begin});
-      Advance();
-    } else if (token_.kind != TokenKind::kWord) {
-      return true;
+      if (!MetadataWord(n)) return false;
     } else if (Accept("region")) {
-      uint32_t number = 0;
-      if (token_.kind == TokenKind::kInteger &&
-          std::from_chars(token_.text.data(),
-                          token_.text.data() + token_.text.size(), number)
-                  .ec == std::errc() &&
-          number < program_.regions.size()) {
-        node.region = RegionId(number);
-        Advance();
-      } else {
-        return FailExpecting("the number of a region that was defined before");
-      }
+      if (!RegionWord(n)) return false;
     } else if (token_.is("name") || token_.is("label")) {
-      node.has_name = token_.is("name");
+      states_name = token_.is("name");
       Advance();
-      if (!InternString(&node.name)) return false;
-    } else if (Accept("named")) {
-      node.has_name = true;
-    } else if (Accept("unnamed")) {
-      node.has_name = false;
+      if (!InternString(&name)) return false;
+    } else if (token_.is("named") || token_.is("unnamed")) {
+      states_name = token_.is("named");
+      Advance();
     } else if (Accept("single_return")) {
-      if (!token_.is("True") && !token_.is("False")) {
-        return FailExpecting("True or False");
-      }
-      node.single_return = token_.is("True") ? SingleReturn::kTrue
-                                             : SingleReturn::kFalse;
-      Advance();
+      if (!SingleReturnWord(n)) return false;
     } else if (Accept("form")) {
       if (!ParseForm(n)) return false;
     } else {
-      return true;
+      break;
     }
   }
+  tenon::Node& node = program_.mutable_node(n);
+  const bool shares = IsCalledLikeResult(program_, node);
+  node.has_name = states_name.value_or(shares && nodes_are_named_);
+  node.name = name;
+  if (shares && node.has_name && !name.valid()) {
+    node.name = program_.value(node.results[0]).name;
+  }
+  return true;
 }
 
 bool Parser::Node() {

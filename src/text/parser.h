@@ -120,6 +120,9 @@ class Parser {
   bool Result();
   bool Callee(NodeId n);
   bool NodeWords(NodeId n);
+  bool RegionWord(NodeId n);
+  bool SingleReturnWord(NodeId n);
+  bool MetadataWord(NodeId n);
   bool ParseForm(NodeId n);
   bool DefineResults(NodeId n);
   bool Define(const Mention& m, ValueId v);

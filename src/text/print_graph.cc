@@ -1,3 +1,4 @@
+#include "ir/naming.h"
 #include "text/printer.h"
 #include "text/spelling.h"
 
@@ -56,7 +57,7 @@ Printer::Printer(const Program& program)
 StringId Printer::LabelOf(ValueId v) const {
   const Value& value = program_.value(v);
   if (View(value.name).empty() && value.def.valid() &&
-      program_.node(value.def).results.count == 1) {
+      IsCalledLikeResult(program_, program_.node(value.def))) {
     return program_.node(value.def).name;
   }
   return value.name;
@@ -101,15 +102,17 @@ void Printer::CountLabels() {
   }
 }
 
-// Whether most nodes with one result state its name as theirs; the minority
-// says so.
+// Whether most nodes that share their result's name state it as theirs; the
+// minority says so.
 bool Printer::NodesAreNamed() const {
   size_t named = 0, unnamed = 0;
   for (uint32_t g = 0; g < program_.num_graphs(); ++g) {
     if (program_.graph(GraphId(g)).is_erased) continue;
     for (const NodeId n : program_.nodes(GraphId(g))) {
       const tenon::Node& node = program_.node(n);
-      if (node.results.count == 1) ++(node.has_name ? named : unnamed);
+      if (IsCalledLikeResult(program_, node)) {
+        ++(node.has_name ? named : unnamed);
+      }
     }
   }
   return named > unnamed;
@@ -362,15 +365,15 @@ void Printer::FormText(FormId form) {
 
 void Printer::NodeName(NodeId n) {
   const tenon::Node& node = program_.node(n);
-  const bool has_one = node.results.count == 1;
+  const bool shares = IsCalledLikeResult(program_, node);
   const std::string_view shown =
-      has_one ? View(LabelOf(node.results[0])) : std::string_view();
+      shares ? View(LabelOf(node.results[0])) : std::string_view();
   std::string_view own = View(node.name);
   if (own.empty()) own = shown;
   if (own != shown) {
     Put(node.has_name ? " name " : " label ");
     Quoted(own);
-  } else if (node.has_name != (has_one && nodes_are_named_)) {
+  } else if (node.has_name != (shares && nodes_are_named_)) {
     Put(node.has_name ? " named" : " unnamed");
   }
   if (node.single_return != SingleReturn::kUnstated) {

@@ -74,8 +74,7 @@ class Printer {
   void GraphRef(GraphId g);
   void DelegateRef(DelegateId d);
   void StateRef(StateId s);
-  // The label that the text shows: a node with one result and the result
-  // share theirs.
+  // The label that the text shows. A result without one may share its node's.
   StringId LabelOf(ValueId v) const;
 
   void Put(std::string_view text) { out_ += text; }
