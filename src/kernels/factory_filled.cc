@@ -83,6 +83,15 @@ bool NewConstant(KernelCall& call) {
   return Filled(call, 1, call.tensor(0).dtype(), int64_t{kValue});
 }
 
+// fill(self, value): a filled tensor like self. A 0-d tensor may be the value.
+bool Fill(KernelCall& call) {
+  const RuntimeValue& value = call.arg(1);
+  if (value.is_tensor() && value.tensor().dim() != 0) {
+    return call.Fail("the value to fill with has dimensions");
+  }
+  return FilledLike(call, call.Scalar(1));
+}
+
 bool EmptyWithStrides(KernelCall& call, size_t size_arg, DType dtype) {
   const Sizes sizes = call.Ints(size_arg), strides = call.Ints(size_arg + 1);
   if (!CheckSizes(call, sizes) || !ReadOptions(call, &dtype)) return false;
@@ -201,6 +210,8 @@ constexpr KernelEntry kEntries[] = {
     {"aten.empty_permuted.default", EmptyPermuted},
     {"aten.scalar_tensor.default", ScalarTensorKernel},
     {"prims.scalar_tensor.default", PrimsScalarTensor},
+    {"aten.fill.Scalar", Fill},
+    {"aten.fill.Tensor", Fill},
     {"aten.eye.default", Eye},
     {"aten.eye.m", EyeM},
     {"aten.complex.default", Complex},

@@ -8,6 +8,7 @@
 #include "kernels/elements.h"
 #include "kernels/elementwise.h"
 #include "kernels/pointwise.h"
+#include "kernels/random.h"
 #include "kernels/views.h"
 
 namespace tenon {
@@ -363,31 +364,155 @@ bool PreluKernel(KernelCall& call) {
   return true;
 }
 
+// One weight for all, or one per channel: dimension 1.
+bool Prelu(KernelCall& call) {
+  const Tensor& self = call.tensor(0);
+  Tensor weight = call.tensor(1);
+  if (weight.dim() > 1) return call.Fail("prelu's weight has one dimension");
+  if (weight.numel() != 1) {
+    const int64_t channels = self.dim() < 2 ? 1 : self.size(1);
+    if (self.dim() == 0 || weight.numel() != channels) {
+      return call.Fail("prelu has " + std::to_string(weight.numel()) +
+                       " weights for " + std::to_string(channels) +
+                       " channels");
+    }
+  }
+  Sizes sizes(self.sizes().size(), 1);
+  if (sizes.size() > 1) sizes[1] = weight.numel();
+  weight = Reshaped(weight, sizes);
+  return ForwardTo(call, "aten._prelu_kernel.default", {self, weight});
+}
+
+// Gradients of the input and, before it is summed, of the weight.
+bool PreluBackward(KernelCall& call) {
+  std::vector<Operand> operands;
+  for (size_t i = 0; i < 3; ++i) operands.push_back(OperandOf(call, i));
+  ElementwisePlan input, weight;
+  if (!PlanElementwise(call, operands, kFloatsOnly, &input) ||
+      !PlanElementwise(call, operands, kFloatsOnly, &weight)) {
+    return false;
+  }
+  RunElementwise<kFloatsOnly, 3>(&input, [](auto g, auto x, auto w) {
+    return x > decltype(x)(0) ? g : w * g;
+  });
+  RunElementwise<kFloatsOnly, 3>(&weight, [](auto g, auto x, auto) {
+    using T = decltype(x);
+    return x > T(0) ? T(0) : x * g;
+  });
+  call.Return(input.out);
+  call.Return(weight.out);
+  return true;
+}
+
+// --- rrelu ---
+
+// Negative elements times a slope: the mean of the bounds, or in training a
+// random one per element, which `noise` keeps (1 for other elements).
+bool RreluTo(KernelCall& call, double lower, double upper, bool training,
+             Tensor* noise) {
+  if (!(lower <= upper)) return call.Fail("the bounds are in the wrong order");
+  if (!training) {
+    return ForwardTo(call, "aten.leaky_relu.default",
+                     {call.arg(0), (lower + upper) / 2});
+  }
+  const Tensor& self = call.tensor(0);
+  Tensor out;
+  if (!IsFloating(self.dtype())) return call.Fail("rrelu needs a float dtype");
+  if (!Allocate(call, self.dtype(), self.sizes(), LikeStrides(self), &out)) {
+    return false;
+  }
+  Generator& generator = GeneratorOf(call);
+  std::vector<double> values = ReadAll<double>(self);
+  std::vector<double> slopes(values.size(), 1.0);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > 0) continue;
+    slopes[i] = generator.Uniform() * (upper - lower) + lower;
+    values[i] *= slopes[i];
+  }
+  WriteAll(&out, values);
+  if (noise != nullptr) WriteAll(noise, slopes);
+  call.Return(out);
+  return true;
+}
+
+bool Rrelu(KernelCall& call) {
+  return RreluTo(call, call.Float(1), call.Float(2), call.Bool(3), nullptr);
+}
+
+bool RreluWithNoise(KernelCall& call) {
+  Tensor& noise = call.arg(1).tensor();
+  if (noise.sizes() != call.tensor(0).sizes()) {
+    return call.Fail("noise and input differ in sizes");
+  }
+  return RreluTo(call, call.Float(2), call.Float(3), call.Bool(4), &noise);
+}
+
+// rrelu_with_noise_backward(grad, self, noise, lower, upper, training, ...)
+bool RreluBackward(KernelCall& call) {
+  const double lower = call.Float(3), upper = call.Float(4);
+  if (call.Bool(5) && upper - lower > 1e-6) {
+    return ForwardTo(call, "aten.mul.Tensor", {call.arg(2), call.arg(0)});
+  }
+  return ForwardTo(
+      call, "aten.leaky_relu_backward.default",
+      {call.arg(0), call.arg(1), (lower + upper) / 2, call.arg(6)});
+}
+
 // --- gates ---
 
-// Halves of `dim`: the first, times the sigmoid of the second.
-bool Glu(KernelCall& call) {
-  const Tensor& self = call.tensor(0);
-  int64_t dim = call.Int(1);
+// Both halves of a dimension.
+bool Halve(KernelCall& call, const Tensor& self, int64_t dim, Tensor* first,
+           Tensor* second) {
   if (self.dim() == 0) return call.Fail("glu needs a dimension to halve");
-  if (dim < 0) dim += self.dim();
-  if (dim < 0 || dim >= self.dim() || self.size(dim) % 2 != 0) {
+  if (!WrapDim(call, self.dim(), &dim)) return false;
+  if (self.size(dim) % 2 != 0) {
     return call.Fail("glu needs a dimension of even size");
   }
-  Sizes sizes = self.sizes();
-  sizes[static_cast<size_t>(dim)] /= 2;
-  const Tensor first = self.View(sizes, self.strides(), self.offset());
-  const Tensor second = self.View(
-      sizes, self.strides(),
-      self.offset() + sizes[static_cast<size_t>(dim)] * self.stride(dim));
+  const int64_t half = self.size(dim) / 2;
+  *first = Narrowed(self, dim, 0, half);
+  *second = Narrowed(self, dim, half, half);
+  return true;
+}
+
+// The first half, times the sigmoid of the second.
+bool Glu(KernelCall& call) {
+  Tensor first, second;
   ElementwisePlan plan;
-  if (!PlanElementwise(call, {{first, false}, {second, false}}, kFloatsOnly,
+  if (!Halve(call, call.tensor(0), call.Int(1), &first, &second) ||
+      !PlanElementwise(call, {{first, false}, {second, false}}, kFloatsOnly,
                        &plan)) {
     return false;
   }
   RunElementwise<kFloatsOnly, 2>(&plan,
                                  [](auto a, auto b) { return a * Sigmoid(b); });
   call.Return(plan.out);
+  return true;
+}
+
+bool GluBackward(KernelCall& call) {
+  const Tensor& self = call.tensor(1);
+  Tensor first, second, out, to_first, to_second;
+  if (!Halve(call, self, call.Int(2), &first, &second) ||
+      !Allocate(call, self.dtype(), self.sizes(), &out) ||
+      !Halve(call, out, call.Int(2), &to_first, &to_second)) {
+    return false;
+  }
+  const std::vector<Operand> operands = {
+      OperandOf(call, 0), {first, false}, {second, false}};
+  ElementwisePlan plan;
+  if (!PlanElementwise(call, operands, kFloatsOnly, &plan)) return false;
+  if (plan.out.sizes() != to_first.sizes()) {
+    return call.Fail("the gradient isn't of half the input's sizes");
+  }
+  plan.out = to_first;
+  RunElementwise<kFloatsOnly, 3>(
+      &plan, [](auto g, auto, auto b) { return g * Sigmoid(b); });
+  plan.out = to_second;
+  RunElementwise<kFloatsOnly, 3>(&plan, [](auto g, auto a, auto b) {
+    const auto s = Sigmoid(b);
+    return g * a * s * (decltype(s)(1) - s);
+  });
+  call.Return(out);
   return true;
 }
 
@@ -434,6 +559,12 @@ constexpr KernelEntry kEntries[] = {
     {"aten.hardswish_backward.default", kSlope<kHardswishBackward>},
     {"aten.log_sigmoid_backward.default", kSlope<kLogSigmoidBackward>},
     {"aten.glu.default", Glu},
+    {"aten.glu_backward.default", GluBackward},
+    {"aten.prelu.default", Prelu},
+    {"aten._prelu_kernel_backward.default", PreluBackward},
+    {"aten.rrelu.default", Rrelu},
+    {"aten.rrelu_with_noise.default", RreluWithNoise},
+    {"aten.rrelu_with_noise_backward.default", RreluBackward},
 };
 
 }  // namespace

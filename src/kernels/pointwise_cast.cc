@@ -109,6 +109,11 @@ bool ConvertElementType(KernelCall& call) {
   return Convert(call, {call.arg(1).dtype(), MemoryFormat::kPreserve, false});
 }
 
+// chalf(self, *, format)
+bool Chalf(KernelCall& call) {
+  return Convert(call, {DType::kComplex32, FormatOf(call.arg(1)), false});
+}
+
 constexpr KernelEntry kEntries[] = {
     {"aten._to_copy.default", ToCopy},
     {"aten.to.dtype", ToDType},
@@ -116,6 +121,7 @@ constexpr KernelEntry kEntries[] = {
     {"aten.to.device", ToDevice},
     {"aten.to.other", ToOther},
     {"aten.type_as.default", TypeAs},
+    {"aten.chalf.default", Chalf},
     {"prims.convert_element_type.default", ConvertElementType},
 };
 

@@ -71,8 +71,9 @@ bool CastTo(KernelCall& call, size_t arg, DType otherwise, Tensor* self) {
 std::span<const KernelEntry> ReductionKernels() {
   static const auto* all = [] {
     auto* entries = new std::vector<KernelEntry>();
-    for (const auto part : {SumKernels(), VarianceKernels(), ExtremaKernels(),
-                            ScanKernels(), SortKernels()}) {
+    for (const auto part :
+         {SumKernels(), VarianceKernels(), ExtremaKernels(), ScanKernels(),
+          SortKernels(), UniqueKernels(), StatisticsKernels()}) {
       entries->insert(entries->end(), part.begin(), part.end());
     }
     return entries;

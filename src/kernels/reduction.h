@@ -89,5 +89,7 @@ std::span<const KernelEntry> VarianceKernels();
 std::span<const KernelEntry> ExtremaKernels();
 std::span<const KernelEntry> ScanKernels();
 std::span<const KernelEntry> SortKernels();
+std::span<const KernelEntry> UniqueKernels();
+std::span<const KernelEntry> StatisticsKernels();
 
 }  // namespace tenon
