@@ -22,7 +22,8 @@ std::vector<KernelEntry> JoinFamilies() {
                             BatchNormKernels(),      LayerNormKernels(),
                             DropoutKernels(),        ConvolutionKernels(),
                             PoolingKernels(),        AdaptivePoolingKernels(),
-                            InplaceKernels(),        ScalarKernels()}) {
+                            UpsampleKernels(),       InplaceKernels(),
+                            ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   // Stable: of two kernels for one operator the earlier family's is found.

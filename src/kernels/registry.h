@@ -57,6 +57,8 @@ std::span<const KernelEntry> ConvolutionKernels();
 std::span<const KernelEntry> PoolingKernels();
 // adaptive_avg_pool, adaptive_max_pool.
 std::span<const KernelEntry> AdaptivePoolingKernels();
+// upsample_nearest, _linear, _bicubic and their antialiased kin.
+std::span<const KernelEntry> UpsampleKernels();
 // zero_, resize_: in-place operators that no functional one makes.
 std::span<const KernelEntry> InplaceKernels();
 // sym_size, item, asserts, and the Python functions on scalars.
