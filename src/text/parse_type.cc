@@ -242,7 +242,18 @@ bool Parser::TensorWords(TypeId* out) {
   return true;
 }
 
-// SymInt(EXPR), SymFloat(EXPR hint 2.5), SymBool(EXPR hint True).
+// The number or truth value of a SymFloat or SymBool.
+bool Parser::ScalarValue(Type* type) {
+  if (type->kind == TypeKind::kSymFloat) return Double(&type->real);
+  if (!token_.is("True") && !token_.is("False")) {
+    return FailExpecting("True or False");
+  }
+  type->sym.value = token_.is("True") ? 1 : 0;
+  Advance();
+  return true;
+}
+
+// SymInt(EXPR), SymFloat(EXPR hint 2.5), SymBool(EXPR), SymBool(literal True).
 bool Parser::ScalarType(Type* type) {
   Advance();
   if (!token_.is('(')) return FailExpecting("'('");
@@ -253,35 +264,32 @@ bool Parser::ScalarType(Type* type) {
   }
   size_t begin = 0, end = 0;
   if (!ScanExpression(')', &begin, &end)) return false;
-  std::string_view text = lexer_.text().substr(begin, end - begin);
-  constexpr std::string_view kHint = " hint ";
-  size_t hint = text.rfind(kHint);
-  if (text.substr(0, kHint.size() - 1) == kHint.substr(1)) {
-    hint = 0;
-  } else if (hint != std::string_view::npos) {
-    ++hint;
+  const std::string_view text = lexer_.text().substr(begin, end - begin);
+  constexpr std::string_view kHint = "hint ";
+  constexpr std::string_view kLiteral = "literal ";
+  size_t value = std::string_view::npos;  // where the value's word begins
+  if (text.substr(0, kLiteral.size()) == kLiteral ||
+      text.substr(0, kHint.size()) == kHint) {
+    value = 0;
+  } else if (const size_t at = text.rfind(" hint ");
+             at != std::string_view::npos) {
+    value = at + 1;
   }
-  const size_t expression_end =
-      hint == std::string_view::npos ? end : begin + hint;
+  const bool has_value = value != std::string_view::npos;
+  const size_t expression_end = has_value ? begin + value : end;
   if (expression_end > begin &&
       !Expression(begin, expression_end, &type->sym.expr)) {
     return false;
   }
-  if (hint != std::string_view::npos) {
-    lexer_.Seek(begin + hint);
+  if (!has_value && !type->sym.expr.valid()) {
+    return Error(begin, "found no expression, expected one or 'literal'");
+  }
+  if (has_value) lexer_.Seek(begin + value);
+  Advance();
+  if (has_value) {
+    type->sym.has_hint = token_.is("hint");
     Advance();
-    Advance();
-    type->sym.has_hint = true;
-    if (type->kind == TypeKind::kSymFloat) {
-      if (!Double(&type->real)) return false;
-    } else if (token_.is("True") || token_.is("False")) {
-      type->sym.value = token_.is("True") ? 1 : 0;
-      Advance();
-    } else {
-      return FailExpecting("True or False");
-    }
-  } else {
-    Advance();
+    if (!ScalarValue(type)) return false;
   }
   return Expect(')');
 }

@@ -149,6 +149,7 @@ class Parser {
   bool TensorType(TypeId* out);
   bool TensorWords(TypeId* out);
   bool ScalarType(Type* type);
+  bool ScalarValue(Type* type);
   bool LiteralType(Type* type);
   // From the opening bracket, which is the current token.
   bool Dims(std::vector<SymInt>* out);

@@ -211,8 +211,8 @@ void TypePrinter::AppendType(const Type& type, std::string* out) {
       const bool is_float = type.kind == TypeKind::kSymFloat;
       *out += is_float ? "SymFloat(" : "SymBool(";
       if (type.sym.expr.valid()) *out += Text(type.sym.expr);
-      if (type.sym.has_hint) {
-        *out += " hint ";
+      if (type.sym.has_hint || !type.sym.expr.valid()) {
+        *out += type.sym.has_hint ? " hint " : "literal ";
         if (is_float) {
           AppendDouble(type.real, out);
         } else {

@@ -334,6 +334,8 @@ TEST(TextRoundTrip, EveryKindOfType) {
     t.sym.value = 1;
   }
   scalar(TypeKind::kSymBool).sym.has_hint = true;
+  scalar(TypeKind::kSymBool).sym.value = 1;
+  scalar(TypeKind::kSymFloat).real = 2.5;
   scalar(TypeKind::kObject).text = m.S("a.b.\"C\"");
   scalar(TypeKind::kNone);
   scalar(TypeKind::kInt).sym.value = INT64_MIN;
