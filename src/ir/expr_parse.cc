@@ -92,8 +92,10 @@ class Parser {
   }
   Result Compare() {
     if (EatWord("not") || Eat("~")) {
+      if (++depth_ > kMaxDepth) return Error("expression nested too deeply");
       const auto e = Compare();
       if (!e) return std::nullopt;
+      --depth_;
       return pool_->Call("Not", {*e});
     }
     auto left = Sum();

@@ -50,6 +50,8 @@ class GraphChecker {
       if (!p_.graph(GraphId(i)).is_erased) WalkGraph(GraphId(i));
     }
     CheckDelegateSources();
+    // A value may lack its definition because of what was found already.
+    if (v_.diags.num_errors() != before) return false;
     for (const Pending& pending : pending_) ReportOperand(pending);
     if (v_.diags.num_errors() != before) return false;
     CheckUseLists();

@@ -78,7 +78,10 @@ class SignatureChecker {
       return;
     }
     input_of_state_.resize(p_.state.entries.size(), kNoInput);
+    const size_t errors_before = v_.diags.num_errors();
     for (uint32_t i = 0; i < inputs.size(); ++i) CheckInput(i);
+    // Outputs refer to inputs: of what is wrong there, nothing is told here.
+    if (v_.diags.num_errors() != errors_before) return;
     CheckInputOrder();
     MarkReferencedState();
     is_state_mutated_.resize(p_.state.entries.size(), false);
