@@ -336,6 +336,7 @@ bool Parser::ParseDelegate() {
   Advance();
   tenon::Delegate d;
   d.name = m.label;
+  d.payload_digest = HashBytes(nullptr, 0);
   if (!Expect("backend") || !InternString(&d.backend)) return false;
   while (true) {
     if (Accept("source")) {

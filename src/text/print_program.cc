@@ -237,12 +237,11 @@ void Printer::PrintDelegate(size_t index) {
     GraphRef(d.source);
   }
   Put("\n");
-  const bool has_payload =
-      !d.payload.empty() || !(d.payload_digest == Digest());
-  if (has_payload) {
+  const Digest digest = HashBytes(d.payload.data(), d.payload.size());
+  if (!d.payload.empty() || !(d.payload_digest == digest)) {
     Put("  payload ");
     Blob(d.payload);
-    if (!(d.payload_digest == HashBytes(d.payload.data(), d.payload.size()))) {
+    if (!(d.payload_digest == digest)) {
       Put(" stated_digest hex\"");
       Put(d.payload_digest.ToHex());
       Put("\"");

@@ -630,6 +630,8 @@ TEST(TextRoundTrip, GraphsDelegatesRegions) {
   d.payload_digest = {};
   d.output_names = {m.S("o")};
   q.delegates.push_back(d);
+  d.payload_digest = HashBytes(nullptr, 0);
+  q.delegates.push_back(d);
 
   const auto call = [&](NodeKind kind) {
     const NodeId n = q.NewNode(kind);
@@ -656,7 +658,7 @@ TEST(TextRoundTrip, GraphsDelegatesRegions) {
   ASSERT_EQ(p.num_graphs(), 4u);
   EXPECT_TRUE(p.graph(GraphId(2u)).returns_single);
   EXPECT_EQ(p.graph(GraphId(2u)).parameters.size(), 2u);
-  ASSERT_EQ(p.delegates.size(), 3u);
+  ASSERT_EQ(p.delegates.size(), 4u);
   EXPECT_EQ(AsText(p.delegates[0].payload), *payload);
   EXPECT_EQ(p.delegates[0].source, GraphId(3u));
   EXPECT_EQ(p.delegates[0].writes, q.delegates[0].writes);
@@ -664,6 +666,7 @@ TEST(TextRoundTrip, GraphsDelegatesRegions) {
   EXPECT_EQ(p.delegates[1].payload_digest, (Digest{1, 2}));
   EXPECT_EQ(p.delegates[2].payload_digest, Digest());
   EXPECT_EQ(p.delegates[2].output_names.size(), 1u);
+  EXPECT_EQ(p.delegates[3].payload_digest, HashBytes(nullptr, 0));
   std::vector<NodeId> nodes;
   for (const NodeId n : p.nodes(main)) nodes.push_back(n);
   ASSERT_EQ(nodes.size(), 8u);
