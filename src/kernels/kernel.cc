@@ -22,8 +22,9 @@ std::vector<KernelEntry> JoinFamilies() {
                             BatchNormKernels(),      LayerNormKernels(),
                             DropoutKernels(),        ConvolutionKernels(),
                             PoolingKernels(),        AdaptivePoolingKernels(),
-                            UpsampleKernels(),       InplaceKernels(),
-                            ScalarKernels()}) {
+                            UpsampleKernels(),       RecurrentKernels(),
+                            GridSamplerKernels(),    EinsumKernels(),
+                            InplaceKernels(),        ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   // Stable: of two kernels for one operator the earlier family's is found.

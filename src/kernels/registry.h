@@ -43,6 +43,8 @@ std::span<const KernelEntry> IndexingSearchKernels();
 std::span<const KernelEntry> MatmulKernels();
 // scaled_dot_product_attention and its kernels.
 std::span<const KernelEntry> AttentionKernels();
+// einsum, tensordot, outer, inner, kron, bilinear, addr.
+std::span<const KernelEntry> EinsumKernels();
 // softmax, log_softmax and their gradients.
 std::span<const KernelEntry> SoftmaxKernels();
 // batch_norm in its many spellings, instance_norm.
@@ -57,6 +59,10 @@ std::span<const KernelEntry> ConvolutionKernels();
 std::span<const KernelEntry> PoolingKernels();
 // adaptive_avg_pool, adaptive_max_pool.
 std::span<const KernelEntry> AdaptivePoolingKernels();
+// lstm, gru, rnn, _weight_norm.
+std::span<const KernelEntry> RecurrentKernels();
+// grid_sampler.
+std::span<const KernelEntry> GridSamplerKernels();
 // upsample_nearest, _linear, _bicubic and their antialiased kin.
 std::span<const KernelEntry> UpsampleKernels();
 // zero_, resize_: in-place operators that no functional one makes.
