@@ -3,10 +3,10 @@
 
 #include "console.h"
 #include "read_program.h"
-#include "support/atomic_file.h"
 #include "text/text.h"
 #include "verbs.h"
 #include "verdict.h"
+#include "write_program.h"
 
 namespace tenon::tools {
 namespace {
@@ -24,13 +24,6 @@ constexpr Option kOptions[] = {
 };
 
 constexpr uint64_t kMaxInlineBytes = uint64_t{1} << 30;
-
-Status WriteText(const std::string& path, const std::string& text,
-                 Diagnostics& diags) {
-  AtomicFile file;
-  if (file.Open(path) && file.Write(AsBytes(text)) && file.Commit()) return {};
-  return diags.Error(Rule::kIo, Place::File(path)) << file.error();
-}
 
 ExitCode Run(const CommandLine& line, Console& console) {
   std::string error;
@@ -63,7 +56,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   }
   if (!has_file) {
     console.Out(text);
-  } else if (!WriteText(output, text, diags)) {
+  } else if (!WriteTextFile(output, text, diags)) {
     return Finish(diags, console);
   }
   const ExitCode code = Finish(diags, console);

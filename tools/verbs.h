@@ -15,6 +15,9 @@ extern const Verb kDisVerb;
 extern const Verb kAsmVerb;
 extern const Verb kDiffVerb;
 extern const Verb kProveVerb;
+extern const Verb kPartitionVerb;
+extern const Verb kExportVerb;
+extern const Verb kRunVerb;
 extern const Verb kGenVerb;
 extern const Verb kRuleVerb;
 

@@ -1,0 +1,124 @@
+// tenon export: partition, compile, join, lift, prove, write.
+#include "export/export.h"
+
+#include "backend_options.h"
+#include "console.h"
+#include "picture.h"
+#include "read_program.h"
+#include "report_text.h"
+#include "verbs.h"
+#include "verdict.h"
+#include "write_program.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr std::array kOwnOptions = {
+    Option{"--output", 'o', "FILE",
+           "The .pt2 to write, or a .tenon for the text form. Required."},
+    Option{"--no-fallback", 0, "",
+           "Fails when a backend can't compile a region, instead of leaving "
+           "it in the graph."},
+    Option{"--explain", 0, "",
+           "Says for every node that stays in the graph why, grouped."},
+    Option{"--json", 0, "", "Writes the report as JSON."},
+    Option{"--report", 0, "FILE", "Writes the report as JSON to a file, too."},
+    Option{"--dot", 0, "", "Writes the hybrid graph in Graphviz's language."},
+    Option{"--svg", 0, "FILE",
+           "Writes a picture of the hybrid graph, by way of Graphviz."},
+    Option{"--time", 0, "", "Shows what each phase took."},
+    Option{"--threads", 0, "N", "Threads of a backend. Default: 1."},
+    Option{"--stop-after", 0,
+           "verify|partition|outline|compile|join|lift|prove",
+           "Ends after a phase and writes the program as it is then."},
+    Option{"--random-cut", 0, "N",
+           "Cuts at random places, in up to N kinds of regions, instead of by "
+           "what backends take: for tests."},
+    Option{"--seed", 's', "S", "For --random-cut. Default: 0."},
+    Option{"--method", 'm', "NAME",
+           "The method to read. Default: 'model', or the only one."},
+};
+constexpr auto kOptions = JoinOptions(kBackendOptions, kOwnOptions);
+
+Expected<ExportOptions> OptionsOf(const CommandLine& line, Console& console,
+                                  Diagnostics& diags) {
+  ExportOptions options;
+  TENON_ASSIGN(options.backends, BackendRequests(line, diags));
+  std::string error;
+  const auto threads = line.GetCount("--threads", 1, 1024, &error);
+  const auto colors = line.GetCount("--random-cut", 0, 1000, &error);
+  const auto seed = line.GetCount("--seed", 0, UINT64_MAX, &error);
+  if (!threads || !colors || !seed) return diags.Error(Rule::kUsage) << error;
+  options.backend_options.num_threads = static_cast<int>(*threads);
+  options.num_random_colors = static_cast<uint32_t>(*colors);
+  options.cut_seed = *seed;
+  options.allow_fallback = !line.Has("--no-fallback");
+  options.stop_after = line.Get("--stop-after");
+  options.progress = [&console](size_t i, size_t count,
+                                const std::string& name) {
+    console.Progress("compiling " + name + ", " + std::to_string(i + 1) +
+                     " of " + std::to_string(count));
+  };
+  return options;
+}
+
+Status WriteFiles(const CommandLine& line, const Program& program,
+                  const ExportReport& report, Console& console,
+                  Diagnostics& diags) {
+  TENON_TRY(WriteProgram(program, line.Get("--output"), console, diags));
+  if (line.Has("--report")) {
+    TENON_TRY(WriteTextFile(line.Get("--report"),
+                            ReportAsJson(report, line.Has("--time")), diags));
+  }
+  if (line.Has("--svg")) TENON_TRY(WriteSvg(program, line.Get("--svg"), diags));
+  return {};
+}
+
+ExitCode Run(const CommandLine& line, Console& console) {
+  if (!line.Has("--output")) {
+    return FailUsage("option --output is missing: where to write", console);
+  }
+  Diagnostics diags;
+  const auto options = OptionsOf(line, console, diags);
+  if (!options) return Finish(diags, console);
+  ReadOptions read;
+  read.method = line.Get("--method");
+  Expected<LoadedProgram> loaded = ReadProgram(
+      line.arguments()[0], std::make_shared<Context>(), read, diags);
+  if (!loaded) return Finish(diags, console);
+
+  const auto report = ExportProgram(&loaded->program, *options, diags);
+  if (!report ||
+      !WriteFiles(line, loaded->program, *report, console, diags)) {
+    return Finish(diags, console);
+  }
+  if (line.Has("--dot")) {
+    console.Out(GraphAsDot(loaded->program));
+  } else if (line.Has("--json")) {
+    console.Out(ReportAsJson(*report, line.Has("--time")));
+  } else {
+    ReportTextOptions text;
+    text.explain = line.Has("--explain");
+    text.phases = line.Has("--time");
+    console.Out(ReportAsText(*report, text));
+  }
+  return Finish(diags, console);
+}
+
+}  // namespace
+
+const Verb kExportVerb = {
+    "export", "FILE", 1, 1,
+    "cuts a program over backends and writes the hybrid",
+    "Takes a program apart over backends and joins the pieces into one program "
+    "that computes exactly the same: verify, partition, outline, compile, "
+    "join, lift, prove, verify. The result must have the source's wiring "
+    "digest; otherwise nothing is written and the first place where both part "
+    "is shown.",
+    "tenon export model.pt2 -o hybrid.pt2 --backend cpu\n"
+    "tenon export model.pt2 -o same.pt2 --backend none --random-cut 3\n"
+    "tenon export model.pt2 -o hybrid.pt2 -b cpu --deny aten.softmax "
+    "--explain\n",
+    kOptions, Run};
+
+}  // namespace tenon::tools
