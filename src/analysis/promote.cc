@@ -39,7 +39,7 @@ DType PromoteReals(DType a, DType b) {
 
 }  // namespace
 
-DType PromoteTypes(DType a, DType b) {
+DType PromoteDTypes(DType a, DType b) {
   if (a == b) return a;
   if (a == DType::kUnknown || b == DType::kUnknown) return DType::kUnknown;
   if (a == DType::kBool) return b;
@@ -61,7 +61,7 @@ DType PromoteTypes(DType a, DType b) {
 }
 
 void Promotion::Merge(Rank* rank, DType dtype) {
-  rank->dtype = rank->is_set ? PromoteTypes(rank->dtype, dtype) : dtype;
+  rank->dtype = rank->is_set ? PromoteDTypes(rank->dtype, dtype) : dtype;
   rank->is_set = true;
 }
 
@@ -77,7 +77,7 @@ Promotion::Rank Promotion::Combine(Rank higher, Rank lower) {
     return IsComplex(l) ? Rank{ComplexFor(h), true} : higher;
   }
   if (h == DType::kBool || IsFloating(l) || IsComplex(l)) {
-    return {PromoteTypes(h, l), true};
+    return {PromoteDTypes(h, l), true};
   }
   return higher;
 }

@@ -7,7 +7,7 @@ namespace tenon {
 
 // torch.promote_types; kUnknown where PyTorch has no answer (float8, unsigned
 // integers beyond uint8) or an operand is unknown.
-DType PromoteTypes(DType a, DType b);
+DType PromoteDTypes(DType a, DType b);
 
 // The dtype of an operation over several operands. Operands rank by what they
 // are: tensors with dimensions, 0-d tensors, Python numbers; a lower rank

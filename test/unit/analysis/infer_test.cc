@@ -168,10 +168,10 @@ TEST_F(InferTest, SaysNothingInsideAutocast) {
 }
 
 TEST(Promotion, HasNoAnswerForFloat8) {
-  EXPECT_EQ(PromoteTypes(DType::kFloat8E5M2, DType::kFloat32),
+  EXPECT_EQ(PromoteDTypes(DType::kFloat8E5M2, DType::kFloat32),
             DType::kUnknown);
-  EXPECT_EQ(PromoteTypes(DType::kUInt32, DType::kInt8), DType::kUnknown);
-  EXPECT_EQ(PromoteTypes(DType::kComplex64, DType::kFloat64),
+  EXPECT_EQ(PromoteDTypes(DType::kUInt32, DType::kInt8), DType::kUnknown);
+  EXPECT_EQ(PromoteDTypes(DType::kComplex64, DType::kFloat64),
             DType::kComplex128);
 }
 
