@@ -17,7 +17,7 @@ cmake --build --preset release -j "$jobs" || exit 1
 
 run_part "unit tests" ctest --test-dir $build -j "$jobs" --output-on-failure \
   --progress
-run_part "golden cases" test/run_cases.py $build/tenon
+run_part "golden cases" test/run_cases.py --tenon $build/tenon
 run_part "programs in test/data" $build/conformance pt2 test/data/manifest.json
 if [ -e $shared/corpus/pt2/slice.json ]; then
   run_part "programs of the corpus" \

@@ -3,6 +3,8 @@
 //   pt2     PATH is a manifest of exported programs: what Tenon makes of each
 //           is compared with what PyTorch recorded
 //   broken  PATH is a manifest of damaged files, which have to be refused
+//   show    PATH is a manifest; --filter NAME --program FILE: FILE's results
+//           beside those that PyTorch recorded for NAME
 //   ops     PATH is a folder of recorded operator calls
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +16,7 @@
 #include "conformance/ops/ops.h"
 #include "conformance/pt2/broken.h"
 #include "conformance/pt2/run.h"
+#include "conformance/pt2/side_by_side.h"
 
 namespace tenon::conformance {
 namespace {
@@ -22,6 +25,9 @@ constexpr char kUsage[] =
     "usage: conformance KIND PATH [options]\n"
     "  pt2 MANIFEST     exported programs against PyTorch's recorded results\n"
     "  broken MANIFEST  damaged files, to be refused with an error\n"
+    "  show MANIFEST    with --filter NAME --program FILE: FILE's results "
+    "beside\n"
+    "                   those recorded for NAME\n"
     "  ops FOLDER       recorded operator calls against the kernels\n"
     "options:\n"
     "  --filter GLOB    only entries whose name matches\n"
@@ -32,7 +38,7 @@ constexpr char kUsage[] =
     "  --timeout S      seconds for one program (pt2; default 300)\n";
 
 struct Command {
-  std::string kind, path;
+  std::string kind, path, program;
   RunOptions options;
 };
 
@@ -57,6 +63,8 @@ std::optional<Command> ParseCommand(int argc, char** argv) {
       command.options.list = true;
     } else if (word == "--filter" && has_next) {
       command.options.filter = argv[++i];
+    } else if (word == "--program" && has_next) {
+      command.program = argv[++i];
     } else if ((word == "-j" || word == "--timeout") && has_next) {
       const auto number = ParsePositive(argv[++i]);
       if (!number) return std::nullopt;
@@ -82,6 +90,10 @@ int Main(int argc, char** argv) {
   }
   if (command && command->kind == "broken") {
     return RunBroken(command->path, command->options);
+  }
+  if (command && command->kind == "show" && !command->program.empty()) {
+    return ShowSideBySide(command->path, command->options.filter,
+                          command->program);
   }
 #endif
   if (command && command->kind == "ops") {

@@ -5,7 +5,6 @@
 #include <complex>
 #include <cstring>
 #include <sstream>
-#include <vector>
 
 #include "kernels/elements.h"
 
@@ -20,17 +19,6 @@ double FloorOf(DType dtype) {
 
 bool IsExact(DType dtype) {
   return !IsComplex(dtype) && (!IsFloating(dtype) || SizeBytes(dtype) == 1);
-}
-
-// Real and imaginary parts one after the other, or the real numbers.
-std::vector<double> AsDoubles(const Tensor& tensor) {
-  if (!IsComplex(tensor.dtype())) return ReadAll<double>(tensor);
-  std::vector<double> out;
-  for (const std::complex<double>& c : ReadAll<std::complex<double>>(tensor)) {
-    out.push_back(c.real());
-    out.push_back(c.imag());
-  }
-  return out;
 }
 
 bool IsClose(double got, double want, Tolerance tolerance) {
@@ -101,6 +89,16 @@ std::string Describe(const RuntimeValue& value) {
 }
 
 }  // namespace
+
+std::vector<double> AsDoubles(const Tensor& tensor) {
+  if (!IsComplex(tensor.dtype())) return ReadAll<double>(tensor);
+  std::vector<double> out;
+  for (const std::complex<double>& c : ReadAll<std::complex<double>>(tensor)) {
+    out.push_back(c.real());
+    out.push_back(c.imag());
+  }
+  return out;
+}
 
 std::string Differ(const RuntimeValue& got, const RuntimeValue& want,
                    const std::string& where, Tolerance tolerance) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tensor/value.h"
 
@@ -19,5 +20,9 @@ struct Tolerance {
 // what differs most, after `where`.
 std::string Differ(const RuntimeValue& got, const RuntimeValue& want,
                    const std::string& where, Tolerance tolerance);
+
+// All numbers in row-major order; of complex ones the real and imaginary parts
+// one after the other.
+std::vector<double> AsDoubles(const Tensor& tensor);
 
 }  // namespace tenon::conformance

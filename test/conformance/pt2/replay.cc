@@ -1,5 +1,6 @@
 #include "conformance/pt2/replay.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
@@ -47,8 +48,14 @@ StateCopy CopyState(const Session& session) {
 class CallReplay {
  public:
   CallReplay(Session& session, const CorpusProgram& entry,
-             const Safetensors& recording, const RecordedRun& run)
-      : session_(session), entry_(entry), recording_(recording), run_(run) {}
+             const Safetensors& recording, size_t call,
+             const OutputObserver& observer)
+      : session_(session),
+        entry_(entry),
+        recording_(recording),
+        call_(call),
+        run_(entry.runs[call]),
+        observer_(observer) {}
 
   ReplayResult Run() {
     if (!Decode(run_.args, &args_) || !Decode(run_.kwargs, &kwargs_) ||
@@ -105,6 +112,12 @@ class CallReplay {
   }
 
   std::string CompareOutputs(const std::vector<RuntimeValue>& got) const {
+    std::vector<RuntimeValue> want;
+    CollectLeaves(outputs_, &want);
+    for (size_t i = 0; observer_ && i < std::min(got.size(), want.size());
+         ++i) {
+      observer_(call_, i, got[i], want[i]);
+    }
     return CompareLeaves(got, outputs_, "output");
   }
 
@@ -159,7 +172,9 @@ class CallReplay {
   Session& session_;
   const CorpusProgram& entry_;
   const Safetensors& recording_;
+  const size_t call_;
   const RecordedRun& run_;
+  const OutputObserver& observer_;
   CorpusValue args_, kwargs_, outputs_;
   std::string error_;
 };
@@ -167,14 +182,15 @@ class CallReplay {
 }  // namespace
 
 ReplayResult Replay(std::shared_ptr<const Program> program,
-                    const CorpusProgram& entry, const Safetensors& recording) {
+                    const CorpusProgram& entry, const Safetensors& recording,
+                    const OutputObserver& observer) {
   Diagnostics diags;
   auto session = Session::Load(std::move(program), SessionOptions(), diags);
   if (!session) return FromErrors(diags);
   for (size_t i = 0; i < entry.runs.size(); ++i) {
     (*session)->ResetState();
     ReplayResult result =
-        CallReplay(**session, entry, recording, entry.runs[i]).Run();
+        CallReplay(**session, entry, recording, i, observer).Run();
     if (result.difference.empty()) continue;
     result.difference = "call " + std::to_string(i) + ": " + result.difference;
     return result;
