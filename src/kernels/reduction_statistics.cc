@@ -103,9 +103,10 @@ C AtRank(const std::vector<C>& sorted, double rank, const std::string& mode) {
   }
   const double weight = mode == "midpoint" ? 0.5 : rank - below;
   if (below == above || low == high) return low;
-  return static_cast<C>(
-      static_cast<double>(low) +
-      weight * (static_cast<double>(high) - static_cast<double>(low)));
+  // From the nearer end, so that an infinite one decides.
+  const double from = static_cast<double>(low), to = static_cast<double>(high);
+  return static_cast<C>(weight < 0.5 ? from + weight * (to - from)
+                                     : to - (to - from) * (1 - weight));
 }
 
 template <typename C>
@@ -268,11 +269,13 @@ bool Covariance(KernelCall& call) {
   const auto variables = static_cast<size_t>(self.dim() < 2 ? 1 : self.size(0));
   const auto observations =
       static_cast<size_t>(self.dim() < 2 ? self.numel() : self.size(1));
+  std::vector<Operand> operands = {{self, false}};
+  if (!call.is_none(3)) operands.push_back({call.tensor(3), false});
   Weights weights;
   Tensor out;
   const auto n = static_cast<int64_t>(variables);
   if (!ReadWeights(call, observations, &weights) ||
-      !Allocate(call, IntToFloat(self.dtype()),
+      !Allocate(call, IntToFloat(ResultType(operands)),
                 self.dim() < 2 || n == 1 ? Sizes{} : Sizes{n, n}, &out)) {
     return false;
   }

@@ -42,9 +42,9 @@ std::byte* AllocateBytes(size_t size_bytes, bool zero) {
 // Number of elements from the first to the last one touched; none when the
 // view is empty or the arithmetic overflows.
 std::optional<int64_t> Extent(const Sizes& sizes, const Sizes& strides) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
   int64_t last = 0;
   for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) return 0;
     const auto step = CheckedMul(sizes[d] - 1, strides[d]);
     if (!step || *step < 0) return std::nullopt;
     const auto sum = CheckedAdd(last, *step);
