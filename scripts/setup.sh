@@ -10,9 +10,9 @@ packages=(
   # Compilers and build.
   g++ clang cmake ninja-build ccache git ca-certificates
   # Libraries that Tenon links (docs/dependencies.md).
-  libsimdjson-dev libfmt-dev libcli11-dev zlib1g-dev libdnnl-dev libxxhash-dev
+  libsimdjson-dev libfmt-dev zlib1g-dev libdnnl-dev libxxhash-dev
   # Tests and benchmarks.
-  libgtest-dev libgmock-dev libbenchmark-dev librapidcheck-dev
+  libgtest-dev libbenchmark-dev
   llvm-14-tools libclang-rt-14-dev python3 python3-venv
   # Pictures of graphs, the layout of the code.
   graphviz clang-format
