@@ -66,7 +66,13 @@ std::string Parser::Found() const {
 
 bool Parser::FailExpecting(std::string_view what) {
   if (token_.kind == TokenKind::kBad) return Error(token_.begin, token_.error);
-  return Error(token_.begin,
+  size_t at = token_.begin;
+  if (token_.kind == TokenKind::kEnd) {
+    // Behind the last word, not on an empty line below it.
+    const size_t last = lexer_.text().find_last_not_of(" \t\r\n");
+    at = last == std::string_view::npos ? 0 : last + 1;
+  }
+  return Error(at,
                "found " + Found() + ", expected " + std::string(what));
 }
 
