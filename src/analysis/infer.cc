@@ -147,7 +147,7 @@ bool InferCall::AddTo(Promotion* promotion, const Arg* a) const {
 }
 
 InferredType& InferCall::AddTensor(DType dtype, int rank) {
-  InferredType& out = results_.emplace_back();
+  InferredType& out = results_.Add();
   out.has_kind = true;
   out.kind = TypeKind::kTensor;
   out.dtype = dtype;
@@ -169,26 +169,18 @@ InferredType& InferCall::AddLike(const Type& type) {
 }
 
 InferredType& InferCall::AddKind(TypeKind kind) {
-  InferredType& out = results_.emplace_back();
+  InferredType& out = results_.Add();
   out.has_kind = true;
   out.kind = kind;
   return out;
 }
 
-InferredType& InferCall::AddUnknown() { return results_.emplace_back(); }
+InferredType& InferCall::AddUnknown() { return results_.Add(); }
 
 std::optional<int> WrapDim(int64_t dim, int64_t rank) {
   if (dim < 0) dim += rank;
   if (dim < 0 || dim >= rank) return std::nullopt;
   return static_cast<int>(dim);
-}
-
-InferredSize BroadcastSize(const InferredSize& a, const InferredSize& b) {
-  if (a.is_literal(1)) return b;
-  if (b.is_literal(1) || a == b) return a;
-  // A size that may be 1 gives way to the other; two that differ, and aren't 1,
-  // are equal at run time or an error: either way, not known from here.
-  return InferredSize::Unknown();
 }
 
 void BroadcastInto(const Type& type, InferredType* out) {
@@ -197,6 +189,13 @@ void BroadcastInto(const Type& type, InferredType* out) {
     return;
   }
   const int rank = static_cast<int>(type.rank());
+  if (out->rank == 0) {
+    out->rank = rank;
+    for (int d = 0; d < rank; ++d) {
+      out->sizes[d] = InferredSize::Of(type.sizes[d]);
+    }
+    return;
+  }
   if (rank > out->rank) {
     const int added = rank - out->rank;
     for (int d = rank - 1; d >= added; --d) {
@@ -271,25 +270,25 @@ const TypeInference::OpRule& TypeInference::RuleOf(OpId op) {
 std::span<const InferredType> TypeInference::Infer(NodeId n) {
   BoundArgs bound;
   if (binder_.Bind(n, &bound)) return Infer(n, bound);
-  results_.clear();
+  results_.Clear();
   const Node& node = program_.node(n);
   if (node.kind == NodeKind::kOp && node.op.valid() &&
       program_.context().op(node.op).is_python_function) {
     InferScalarFunction(program_, n, &results_);
   }
-  return results_;
+  return results_.all();
 }
 
 std::span<const InferredType> TypeInference::Infer(NodeId n,
                                                    const BoundArgs& bound) {
-  results_.clear();
-  if (!in_autocast_.empty() && in_autocast_[n.index]) return results_;
+  results_.Clear();
+  if (!in_autocast_.empty() && in_autocast_[n.index]) return results_.all();
   const OpRule& entry = RuleOf(program_.node(n).op);
   if (entry.rule != nullptr) {
     InferCall call(program_, n, bound, &results_);
     entry.rule(call, entry.parameter);
   }
-  return results_;
+  return results_.all();
 }
 
 }  // namespace tenon

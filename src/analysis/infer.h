@@ -41,8 +41,9 @@ struct InferredSize {
   friend bool operator==(const InferredSize&, const InferredSize&) = default;
 };
 
+// Of a tensor of more dimensions than kMaxRank no sizes are known.
 struct InferredType {
-  static constexpr int kMaxRank = 12;
+  static constexpr int kMaxRank = 8;
 
   bool has_kind = false;
   TypeKind kind = TypeKind::kNone;
@@ -54,6 +55,27 @@ struct InferredType {
 
   // All sizes are literals or expressions.
   bool is_complete() const;
+};
+
+// Results under construction; keeps its memory from call to call.
+class InferredTypes {
+ public:
+  void Clear() { size_ = 0; }
+  // Nothing is known of the new one; references to others may become invalid.
+  InferredType& Add() {
+    if (size_ == items_.size()) items_.emplace_back();
+    InferredType& t = items_[size_++];
+    t.has_kind = false;
+    t.dtype = DType::kUnknown;
+    t.is_default_dtype = false;
+    t.rank = -1;
+    return t;
+  }
+  std::span<const InferredType> all() const { return {items_.data(), size_}; }
+
+ private:
+  std::vector<InferredType> items_;
+  size_t size_ = 0;
 };
 
 class InferCall;
@@ -81,7 +103,7 @@ class TypeInference {
   const Program& program_;
   ArgBinder binder_;
   std::vector<OpRule> by_op_;
-  std::vector<InferredType> results_;
+  InferredTypes results_;
   std::vector<bool> in_autocast_;  // by node; empty: none is
 };
 

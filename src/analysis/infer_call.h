@@ -17,7 +17,7 @@ namespace tenon {
 class InferCall {
  public:
   InferCall(const Program& program, NodeId node, const BoundArgs& args,
-            std::vector<InferredType>* results)
+            InferredTypes* results)
       : program_(program), node_(node), args_(args), results_(*results) {}
 
   const Program& program() const { return program_; }
@@ -69,14 +69,21 @@ class InferCall {
   const Program& program_;
   NodeId node_;
   const BoundArgs& args_;
-  std::vector<InferredType>& results_;
+  InferredTypes& results_;
 };
 
 // A dimension counted from the end when negative; nullopt out of range.
 std::optional<int> WrapDim(int64_t dim, int64_t rank);
 
 // The sizes of two operands that are broadcast: unknown where it depends.
-InferredSize BroadcastSize(const InferredSize& a, const InferredSize& b);
+inline InferredSize BroadcastSize(const InferredSize& a,
+                                  const InferredSize& b) {
+  if (a.is_literal(1)) return b;
+  if (b.is_literal(1) || a == b) return a;
+  // A size that may be 1 gives way to the other; two that differ, and aren't 1,
+  // are equal at run time or an error: either way, not known from here.
+  return InferredSize::Unknown();
+}
 // Broadcasts `type` into the sizes that `out` has so far.
 void BroadcastInto(const Type& type, InferredType* out);
 
@@ -96,6 +103,6 @@ std::span<const InferRow> IndexRows();
 
 // Python's functions on scalars; they have no schema.
 bool InferScalarFunction(const Program& program, NodeId n,
-                         std::vector<InferredType>* results);
+                         InferredTypes* results);
 
 }  // namespace tenon

@@ -55,7 +55,7 @@ std::optional<bool> IsFloat(const Program& program, const Arg& a) {
 }  // namespace
 
 bool InferScalarFunction(const Program& program, NodeId n,
-                         std::vector<InferredType>* results) {
+                         InferredTypes* results) {
   const std::string_view name = program.op_name(n);
   const Function* function = nullptr;
   for (const Function& f : kFunctions) {
@@ -68,7 +68,7 @@ bool InferScalarFunction(const Program& program, NodeId n,
     if (!is_float) return false;
     any_float = any_float || *is_float;
   }
-  InferredType& out = results->emplace_back();
+  InferredType& out = results->Add();
   out.has_kind = true;
   switch (function->outcome) {
     case Outcome::kNumber:
