@@ -1,5 +1,6 @@
 #include "backends/backend.h"
 
+#include "backends/cpu/cpu_backend.h"
 #include "backends/echo/echo_backend.h"
 #include "backends/reference/reference_backend.h"
 
@@ -8,9 +9,10 @@ namespace {
 
 // In the order in which a partition tries them by default.
 std::span<const Backend* const> AllBackends() {
+  static const auto* cpu = new CpuBackend();
   static const auto* reference = new ReferenceBackend();
   static const auto* echo = new EchoBackend();
-  static const Backend* const all[] = {reference, echo};
+  static const Backend* const all[] = {cpu, reference, echo};
   return all;
 }
 

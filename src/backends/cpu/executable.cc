@@ -1,0 +1,124 @@
+#include "backends/cpu/executable.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/cpu/plan_builder.h"
+#include "backends/region_payload.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr size_t kMaxPlans = 8;
+
+// oneDNN asks OpenMP how many threads it may use; the caller's own setting is
+// restored.
+class ThreadCount {
+ public:
+  explicit ThreadCount(int count) : before_(omp_get_max_threads()) {
+    if (count != before_) omp_set_num_threads(count);
+  }
+  ~ThreadCount() {
+    if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
+  }
+  ThreadCount(const ThreadCount&) = delete;
+  ThreadCount& operator=(const ThreadCount&) = delete;
+
+ private:
+  const int before_;
+};
+
+}  // namespace
+
+CpuExecutable::CpuExecutable(Program region, std::vector<DeclaredWrite> writes,
+                             const BackendOptions& options)
+    : region_(std::move(region)), options_(options) {
+  for (const DeclaredWrite& write : writes) {
+    written_inputs_.push_back(write.input);
+  }
+}
+
+const Plan* CpuExecutable::last_plan() const {
+  return plans_.empty() ? nullptr : plans_[0].plan.get();
+}
+
+void CpuExecutable::DescribeInputs(std::span<const RuntimeValue> inputs) {
+  geometry_.clear();
+  for (const RuntimeValue& input : inputs) {
+    geometry_.push_back(static_cast<int64_t>(input.variant().index()));
+    if (input.is_tensor()) {
+      const Tensor& t = input.tensor();
+      // Dtype and rank are the region's, checked before.
+      geometry_.insert(geometry_.end(), t.sizes().begin(), t.sizes().end());
+      geometry_.insert(geometry_.end(), t.strides().begin(),
+                       t.strides().end());
+      geometry_.push_back(static_cast<int64_t>(t.storage()->size_bytes()) -
+                          t.offset() *
+                              static_cast<int64_t>(SizeBytes(t.dtype())));
+    } else if (input.is_int()) {
+      geometry_.push_back(input.int_value());
+    } else if (input.is_float()) {
+      geometry_.push_back(std::bit_cast<int64_t>(input.float_value()));
+    } else if (input.is_bool()) {
+      geometry_.push_back(input.bool_value() ? 1 : 0);
+    }
+  }
+}
+
+Plan* CpuExecutable::FindPlan() {
+  const auto at =
+      std::find_if(plans_.begin(), plans_.end(), [&](const CachedPlan& p) {
+        return p.geometry == geometry_;
+      });
+  if (at == plans_.end()) return nullptr;
+  if (at != plans_.begin()) std::rotate(plans_.begin(), at, at + 1);
+  return plans_[0].plan.get();
+}
+
+Expected<Plan*> CpuExecutable::MakePlan(std::span<const RuntimeValue> inputs,
+                                        Diagnostics& diags) {
+  PlanRequest request;
+  request.region = &region_;
+  request.inputs = inputs;
+  request.written_inputs = written_inputs_;
+  TENON_ASSIGN(auto plan, PlanBuilder::Build(request, diags));
+  ++num_allocations_;
+  if (plans_.size() == kMaxPlans) plans_.pop_back();
+  plans_.insert(plans_.begin(), CachedPlan{geometry_, std::move(plan)});
+  return plans_[0].plan.get();
+}
+
+Status CpuExecutable::ReserveArena(size_t size_bytes, Diagnostics& diags) {
+  if (arena_ != nullptr && arena_->size_bytes() >= size_bytes) return {};
+  arena_.reset();
+  arena_ = Storage::Allocate(size_bytes, false);
+  if (arena_ == nullptr) {
+    return diags.Error(Rule::kRun01)
+           << "backend cpu: no memory for " << size_bytes
+           << " bytes of intermediate results";
+  }
+  ++num_allocations_;
+  return {};
+}
+
+Expected<std::vector<RuntimeValue>> CpuExecutable::Run(
+    std::span<const RuntimeValue> inputs, Diagnostics& diags) {
+  TENON_TRY(CheckRegionInputs(region_, inputs, diags));
+  const ThreadCount threads(std::max(options_.num_threads, 1));
+  DescribeInputs(inputs);
+  Plan* plan = FindPlan();
+  if (plan == nullptr) {
+    TENON_ASSIGN(plan, MakePlan(inputs, diags));
+  }
+  TENON_TRY(ReserveArena(plan->sizes().arena_bytes, diags));
+  std::vector<RuntimeValue> outputs;
+  std::string error;
+  if (!plan->Run(inputs, arena_->mutable_data(), &outputs, &error)) {
+    return diags.Error(Rule::kRun01) << "backend cpu: " << error;
+  }
+  return outputs;
+}
+
+}  // namespace tenon::cpu

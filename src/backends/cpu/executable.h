@@ -1,0 +1,50 @@
+// A loaded region of the CPU backend.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/cpu/plan.h"
+
+namespace tenon::cpu {
+
+class CpuExecutable : public Executable {
+ public:
+  // Every node of `region` is one that the backend takes.
+  CpuExecutable(Program region, std::vector<DeclaredWrite> writes,
+                const BackendOptions& options);
+
+  Expected<std::vector<RuntimeValue>> Run(std::span<const RuntimeValue> inputs,
+                                          Diagnostics& diags) override;
+
+  // Of the plan that ran last; for tests and listings.
+  const Plan* last_plan() const;
+  // How often a plan was made or the arena grew.
+  int num_allocations() const { return num_allocations_; }
+
+ private:
+  struct CachedPlan {
+    std::vector<int64_t> geometry;
+    std::unique_ptr<Plan> plan;
+  };
+
+  void DescribeInputs(std::span<const RuntimeValue> inputs);
+  // The plan for the inputs just described, moved to the front of the cache.
+  Plan* FindPlan();
+  Expected<Plan*> MakePlan(std::span<const RuntimeValue> inputs,
+                           Diagnostics& diags);
+  Status ReserveArena(size_t size_bytes, Diagnostics& diags);
+
+  const Program region_;
+  std::vector<uint32_t> written_inputs_;
+  const BackendOptions options_;
+  // The current inputs in numbers: kinds, dtypes, sizes, strides, scalars.
+  std::vector<int64_t> geometry_;
+  std::vector<CachedPlan> plans_;  // the one used last is first
+  std::shared_ptr<Storage> arena_;
+  int num_allocations_ = 0;
+};
+
+}  // namespace tenon::cpu

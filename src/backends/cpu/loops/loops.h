@@ -1,0 +1,149 @@
+// The inner loops of the CPU backend, compiled once per instruction set.
+//
+// Every file of this folder with a namespace TENON_CPU_ISA is compiled several
+// times with different flags; BestLoops picks the fastest set that the machine
+// has. So these files use raw pointers and nothing from the standard library
+// that could be emitted out of line: the linker would keep one of the copies
+// for all of the program.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/kinds.h"
+
+namespace tenon::cpu {
+
+// Elementwise operations on tiles. The compute type is that of the inputs
+// unless the comment says otherwise.
+enum class TileOp : uint8_t {
+  kCopy,
+  // Binary arithmetic.
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,         // floating
+  kAddScaled,   // a + p[0] * b
+  kMax,         // NaN wins
+  kMin,
+  kPow,         // floating
+  kRemainder,   // floating; the divisor's sign
+  kAtan2,       // floating
+  // Bits, on bool and integers.
+  kAnd,
+  kOr,
+  kXor,
+  // Comparisons; the result is bool.
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kGt,
+  kGe,
+  // Logic on bool.
+  kNot,
+  // Unary.
+  kNeg,
+  kAbs,
+  kSquare,
+  kRelu,
+  kBitNot,      // integers
+  kSign,
+  // Unary, floating.
+  kExp,
+  kExp2,
+  kExpm1,
+  kLog,
+  kLog1p,
+  kLog2,
+  kSqrt,
+  kRsqrt,
+  kReciprocal,
+  kTanh,
+  kSigmoid,
+  kSilu,
+  kGelu,
+  kGeluTanh,
+  kErf,
+  kSin,
+  kCos,
+  kFloor,
+  kCeil,
+  kTrunc,
+  kRound,       // half to even
+  kHardSigmoid,
+  kHardSwish,
+  kLeakyRelu,   // p[0] = slope
+  kElu,         // p[0] = alpha
+  kSoftplus,    // p[0] = beta, p[1] = threshold
+  kPowScalar,   // a ** p[0]
+  kIsNan,       // the result is bool
+  kIsInf,       // the result is bool
+  // Ternary.
+  kWhere,       // bool, T, T
+  kAddcmul,     // a + p[0] * b * c
+};
+constexpr int kNumTileOps = static_cast<int>(TileOp::kAddcmul) + 1;
+
+// `count` elements; inputs and output are contiguous and don't overlap unless
+// they are equal.
+using TileFn = void (*)(void* out, const void* const* in, const double* params,
+                        int64_t count);
+
+// Row loops work on float rows of `size` elements, `rows` of them; row i of x
+// starts at x + i * x_step.
+struct RowArgs {
+  int64_t rows = 0;
+  int64_t size = 0;
+  int64_t x_step = 0;
+};
+
+struct NormArgs : RowArgs {
+  double eps = 0;
+  // Null, or `size` elements.
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  // Null, or `rows` elements.
+  float* mean = nullptr;
+  float* inverse_deviation = nullptr;
+};
+
+// C = alpha * op(A) op(B) [+ bias]: row-major C with unit column stride.
+// One of B's strides is 1.
+struct SmallGemm {
+  int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;
+  int64_t a_row = 0;        // A's columns have step 1
+  const float* b = nullptr;
+  int64_t b_row = 0, b_column = 0;
+  float* c = nullptr;
+  int64_t c_row = 0;
+  float alpha = 1;
+  const float* bias = nullptr;  // n elements
+};
+
+enum class Reduction : uint8_t { kSum, kMax, kMin };
+
+struct Loops {
+  const char* name;
+  // Null when the operation has no loop for the type.
+  TileFn (*find_tile)(TileOp op, DType dtype);
+  // Null for kinds that the backend doesn't hold.
+  TileFn (*find_cast)(DType from, DType to);
+  // out rows are contiguous.
+  void (*softmax)(const float* x, float* out, const RowArgs& args);
+  void (*log_softmax)(const float* x, float* out, const RowArgs& args);
+  void (*layer_norm)(const float* x, float* out, const NormArgs& args);
+  // out has one element per row.
+  void (*reduce_rows)(Reduction reduction, const float* x, float* out,
+                      const RowArgs& args);
+  void (*small_gemm)(const SmallGemm& args);
+  // scores[j] = scale * scores[j] + mask[j]; then softmax with rows of only
+  // -inf giving 0.
+  void (*attention_row)(float* scores, const float* mask, float scale,
+                        int64_t size);
+};
+
+// The fastest set for this machine; constant from the first call on.
+const Loops& BestLoops();
+
+}  // namespace tenon::cpu

@@ -1,0 +1,74 @@
+// The operators of the CPU backend, and how each becomes steps of a plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "backends/backend.h"
+#include "backends/cpu/loops/loops.h"
+#include "backends/cpu/plan_builder.h"
+#include "kernels/kernel.h"
+
+namespace tenon::cpu {
+
+struct Lowering;
+
+// Emits steps, and returns tensors that stand for their results. False after
+// call.Fail.
+using LowerFn = bool (*)(PlanBuilder& builder, KernelCall& call,
+                         const Lowering& self);
+
+enum class LoweringKind : uint8_t {
+  // Looks at sizes, strides and scalars only: the reference kernel is run while
+  // planning.
+  kGeometry,
+  // Computes; with constants only, the reference kernel is run while planning.
+  kPure,
+  // Writes an operand.
+  kInPlace,
+};
+
+// Which dtypes an operator's tensors may have.
+enum class DTypeRule : uint8_t {
+  kHeld,      // float32, float64, int64, int32, bool
+  kNumbers,   // without bool
+  kFloating,  // float32, float64
+  kBits,      // int64, int32, bool
+  kFloat32,   // without float64; integers where they are indices or masks
+  kOnlyFloat32,
+};
+
+// A reason beyond dtype to leave a node to others.
+using RefuseFn = std::optional<Refusal> (*)(const Program& program,
+                                            NodeId node);
+
+struct Lowering {
+  std::string_view name;
+  LoweringKind kind = LoweringKind::kPure;
+  LowerFn lower = nullptr;  // null for kGeometry
+  DTypeRule dtypes = DTypeRule::kHeld;
+  TileOp op = TileOp::kCopy;  // for operators that differ just in that
+  RefuseFn refuses = nullptr;
+};
+
+// Null when the backend doesn't know the operator.
+const Lowering* FindLowering(std::string_view name);
+std::span<const Lowering> AllLowerings();  // sorted by name
+
+// --- the families ---
+std::span<const Lowering> GeometryLowerings();
+std::span<const Lowering> CopyLowerings();
+std::span<const Lowering> PointwiseLowerings();
+std::span<const Lowering> InPlaceLowerings();
+std::span<const Lowering> MatmulLowerings();
+std::span<const Lowering> AttentionLowerings();
+std::span<const Lowering> NormLowerings();
+std::span<const Lowering> SoftmaxLowerings();
+std::span<const Lowering> ReductionLowerings();
+std::span<const Lowering> IndexLowerings();
+std::span<const Lowering> ConvolutionLowerings();
+std::span<const Lowering> PoolLowerings();
+
+}  // namespace tenon::cpu

@@ -1,0 +1,502 @@
+// Elements picked or placed by index tensors: embedding, index, index_put,
+// index_select, index_copy, gather.
+//
+// The indexed tensor is seen as [outer, indexed..., inner]: for each outer
+// position and each index, a block of inner elements is copied. Where the
+// indexed dimensions don't adjoin, outer is empty and they come first.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "backends/cpu/lowering.h"
+#include "backends/cpu/lowering_operands.h"
+#include "backends/cpu/pointwise_builder.h"
+#include "kernels/broadcast.h"
+#include "kernels/views.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct IndexedDim {
+  int64_t size = 0;
+  int64_t stride_bytes = 0;
+  Ref indices;  // int64, `count` contiguous ones
+};
+
+struct IndexShape {
+  int64_t count = 0;  // index positions
+  std::vector<IndexedDim> dims;
+  bool allows_negative = true;
+  // Where outer positions and runs of inner elements begin in the indexed
+  // tensor; in the other one they follow each other.
+  std::vector<int64_t> outer_bytes, run_bytes;
+  int64_t run_length = 1;
+  int64_t run_step_bytes = 0;
+  size_t item_bytes = 4;
+  Ref self;   // the indexed tensor
+  Ref other;  // contiguous [outer, count, inner]
+};
+
+void CopyItems(std::byte* to, int64_t to_step, const std::byte* from,
+               int64_t from_step, int64_t count, size_t item) {
+  const auto item_step = static_cast<int64_t>(item);
+  if (to_step == item_step && from_step == item_step) {
+    std::memcpy(to, from, static_cast<size_t>(count) * item);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to + i * to_step, from + i * from_step, item);
+  }
+}
+
+class IndexStep : public Step {
+ public:
+  enum class Mode : uint8_t { kTake, kPut, kAccumulate };
+
+  IndexStep(Mode mode, IndexShape shape)
+      : mode_(mode), s_(std::move(shape)) {}
+
+  bool Run(Frame& frame) override {
+    std::byte* self = frame.at<std::byte>(s_.self);
+    std::byte* other = frame.at<std::byte>(s_.other);
+    const int64_t run_bytes =
+        s_.run_length * static_cast<int64_t>(s_.item_bytes);
+    const int64_t block_bytes =
+        run_bytes * static_cast<int64_t>(s_.run_bytes.size());
+    for (int64_t p = 0; p < s_.count; ++p) {
+      int64_t offset = 0;
+      if (!OffsetOf(frame, p, &offset)) return false;
+      for (size_t o = 0; o < s_.outer_bytes.size(); ++o) {
+        std::byte* block = self + offset + s_.outer_bytes[o];
+        std::byte* run =
+            other + (static_cast<int64_t>(o) * s_.count + p) * block_bytes;
+        for (const int64_t at : s_.run_bytes) {
+          CopyRun(block + at, run);
+          run += run_bytes;
+        }
+      }
+    }
+    return true;
+  }
+  std::string_view name() const override {
+    return mode_ == Mode::kTake ? "index" : "index_put";
+  }
+
+ private:
+  bool OffsetOf(Frame& frame, int64_t p, int64_t* offset) const {
+    for (const IndexedDim& dim : s_.dims) {
+      int64_t index = frame.at<int64_t>(dim.indices)[p];
+      if (index < 0 && s_.allows_negative) index += dim.size;
+      if (index < 0 || index >= dim.size) {
+        return frame.Fail("index " +
+                          std::to_string(frame.at<int64_t>(dim.indices)[p]) +
+                          " is out of bounds for a dimension of size " +
+                          std::to_string(dim.size));
+      }
+      *offset += index * dim.stride_bytes;
+    }
+    return true;
+  }
+
+  void CopyRun(std::byte* indexed, std::byte* other) const {
+    const auto item = static_cast<int64_t>(s_.item_bytes);
+    switch (mode_) {
+      case Mode::kTake:
+        CopyItems(other, item, indexed, s_.run_step_bytes, s_.run_length,
+                  s_.item_bytes);
+        return;
+      case Mode::kPut:
+        CopyItems(indexed, s_.run_step_bytes, other, item, s_.run_length,
+                  s_.item_bytes);
+        return;
+      case Mode::kAccumulate:
+        for (int64_t i = 0; i < s_.run_length; ++i) {
+          *reinterpret_cast<float*>(indexed + i * s_.run_step_bytes) +=
+              reinterpret_cast<float*>(other)[i];
+        }
+        return;
+    }
+  }
+
+  const Mode mode_;
+  const IndexShape s_;
+};
+
+// An index plan: the shape of the step, and of the picked elements.
+struct Selection {
+  IndexShape shape;
+  std::vector<Tensor> indices;  // contiguous int64
+  Sizes outer, index_sizes, inner;
+
+  Sizes ResultSizes() const {
+    Sizes sizes = outer;
+    sizes.insert(sizes.end(), index_sizes.begin(), index_sizes.end());
+    sizes.insert(sizes.end(), inner.begin(), inner.end());
+    return sizes;
+  }
+};
+
+bool IsIndex(const Tensor& t) {
+  return t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32;
+}
+
+// `given[d]` indexes dimension d of `self`, undefined ones don't.
+bool Select(PlanBuilder& b, KernelCall& call, const Tensor& self,
+            std::vector<Tensor> given, Selection* out) {
+  if (given.size() > self.sizes().size()) {
+    return call.Fail("more indices than dimensions");
+  }
+  if (!BroadcastSizes(given, &out->index_sizes)) {
+    return call.Fail("the indices don't broadcast");
+  }
+  if (!CheckSizes(call, out->index_sizes)) return false;
+  given.resize(self.sizes().size());
+  Sizes indexed, others;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    (given[d].defined() ? indexed : others).push_back(d);
+  }
+  if (indexed.empty()) return call.Fail("no index tensor given");
+  const bool adjoin = indexed.back() - indexed.front() + 1 ==
+                      static_cast<int64_t>(indexed.size());
+  const int64_t num_outer = adjoin ? indexed.front() : 0;
+  const auto item = static_cast<int64_t>(SizeBytes(self.dtype()));
+  IndexShape& s = out->shape;
+  s.item_bytes = static_cast<size_t>(item);
+  s.count = NumElements(out->index_sizes);
+  Sizes outer_strides, inner_strides;
+  for (const int64_t d : others) {
+    const bool is_outer = d < num_outer;
+    (is_outer ? out->outer : out->inner).push_back(self.size(d));
+    (is_outer ? outer_strides : inner_strides)
+        .push_back(self.stride(d) * item);
+  }
+  const int64_t listed =
+      NumElements(out->outer) + NumElements(out->inner);
+  if (listed > (int64_t{1} << 24) && NumElements(out->outer) > 1) {
+    return call.Fail("too many blocks");
+  }
+  s.outer_bytes = OffsetsOf(out->outer, outer_strides, out->outer.size());
+  // Inner dimensions that follow each other in memory make one run.
+  size_t run_from = out->inner.size();
+  s.run_step_bytes = item;
+  if (!out->inner.empty()) {
+    run_from = out->inner.size() - 1;
+    s.run_length = out->inner[run_from];
+    s.run_step_bytes = inner_strides[run_from];
+    while (run_from > 0 &&
+           inner_strides[run_from - 1] ==
+               inner_strides[run_from] * out->inner[run_from]) {
+      --run_from;
+      s.run_length *= out->inner[run_from];
+    }
+  }
+  s.run_bytes = OffsetsOf(out->inner, inner_strides, run_from);
+  for (const int64_t d : indexed) {
+    const Tensor& index = given[static_cast<size_t>(d)];
+    if (!IsIndex(index)) {
+      return call.Fail("an index of " + std::string(Name(index.dtype())));
+    }
+    Tensor flat = ExpandTo(index, out->index_sizes);
+    if (flat.dtype() != DType::kInt64 || !flat.is_contiguous()) {
+      const Tensor copy = b.NewTensor(DType::kInt64, out->index_sizes);
+      if (!copy.defined() || !b.EmitCopy(flat, copy)) {
+        return call.Fail("cannot copy an index");
+      }
+      flat = copy;
+    }
+    s.dims.push_back({self.size(d), self.stride(d) * item, b.RefOf(flat)});
+    out->indices.push_back(flat);
+  }
+  return true;
+}
+
+bool Take(PlanBuilder& b, KernelCall& call, const Tensor& self,
+          Selection selection) {
+  const Sizes sizes = selection.ResultSizes();
+  if (!CheckSizes(call, sizes)) return false;
+  const Tensor out = b.NewTensor(self.dtype(), sizes);
+  if (!out.defined()) return call.Fail("the result is too large");
+  call.Return(out);
+  if (out.numel() == 0) return true;
+  selection.shape.self = b.RefOf(self);
+  selection.shape.other = b.RefOf(out);
+  std::vector<Tensor> reads = selection.indices;
+  reads.push_back(self);
+  const Tensor writes[] = {out};
+  b.Emit(std::make_unique<IndexStep>(IndexStep::Mode::kTake,
+                                     std::move(selection.shape)),
+         reads, writes);
+  return true;
+}
+
+// Writes into `self` itself, which is writable.
+bool Put(PlanBuilder& b, KernelCall& call, const Tensor& self,
+         Selection selection, const Tensor& values, bool accumulate) {
+  const Sizes sizes = selection.ResultSizes();
+  if (values.dtype() != self.dtype()) {
+    return call.Fail("values of " + std::string(Name(values.dtype())) +
+                     " for " + self.ToString());
+  }
+  if (accumulate && self.dtype() != DType::kFloat32) {
+    return call.Fail("accumulating into " + self.ToString());
+  }
+  if (!CheckSizes(call, sizes) || !BroadcastsTo(values.sizes(), sizes)) {
+    return call.Fail("values " + values.ToString() + " don't broadcast to " +
+                     ToText(sizes));
+  }
+  const Tensor expanded = ExpandTo(values, sizes);
+  if (expanded.numel() == 0) return true;
+  // A source in the same buffer is read before anything is written.
+  Tensor source = expanded;
+  if (!source.is_contiguous() || source.SharesStorage(self)) {
+    source = b.NewTensor(self.dtype(), sizes);
+    if (!source.defined() || !b.EmitCopy(expanded, source)) {
+      return call.Fail("cannot copy the values");
+    }
+  }
+  selection.shape.self = b.RefOf(self);
+  selection.shape.other = b.RefOf(source);
+  std::vector<Tensor> reads = selection.indices;
+  reads.push_back(source);
+  reads.push_back(self);
+  const Tensor writes[] = {self};
+  b.Emit(std::make_unique<IndexStep>(accumulate ? IndexStep::Mode::kAccumulate
+                                                : IndexStep::Mode::kPut,
+                                     std::move(selection.shape)),
+         reads, writes);
+  return true;
+}
+
+// --- the operators ---
+
+bool Index(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  const Tensor self = call.tensor(0);
+  Selection selection;
+  return Select(b, call, self, call.OptionalTensors(1), &selection) &&
+         Take(b, call, self, std::move(selection));
+}
+
+bool Embedding(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  const Tensor weight = call.tensor(0);
+  if (weight.dim() != 2) return call.Fail("the weight isn't a matrix");
+  Selection selection;
+  if (!Select(b, call, weight, {call.tensor(1)}, &selection)) return false;
+  selection.shape.allows_negative = false;
+  return Take(b, call, weight, std::move(selection));
+}
+
+bool SelectAlong(PlanBuilder& b, KernelCall& call, const Tensor& self,
+                 int64_t dim, const Tensor& index, Selection* selection) {
+  if (!WrapDim(call, self.dim(), &dim)) return false;
+  if (self.dim() == 0 || index.dim() > 1) {
+    return call.Fail("expected dimensions and a 1-d index");
+  }
+  std::vector<Tensor> given(static_cast<size_t>(dim) + 1);
+  given.back() = index.dim() == 1 ? index : Unsqueezed(index, 0);
+  if (!Select(b, call, self, given, selection)) return false;
+  selection->shape.allows_negative = false;
+  return true;
+}
+
+bool IndexSelect(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  const Tensor self = call.tensor(0);
+  Selection selection;
+  return SelectAlong(b, call, self, call.Int(1), call.tensor(2),
+                     &selection) &&
+         Take(b, call, self, std::move(selection));
+}
+
+// A copy with the strides of the original, as PyTorch's clone has them.
+bool CopyOf(PlanBuilder& b, KernelCall& call, const Tensor& self,
+            Tensor* out) {
+  *out = b.NewTensor(self.dtype(), self.sizes(),
+                     self.is_dense() ? self.strides()
+                                     : ContiguousStrides(self.sizes()));
+  if (out->defined() && b.EmitCopy(self, *out)) return true;
+  return call.Fail("cannot copy " + self.ToString());
+}
+
+bool HasOverlap(const Tensor& t) {
+  for (int64_t d = 0; d < t.dim(); ++d) {
+    if (t.stride(d) == 0 && t.size(d) > 1) return true;
+  }
+  return false;
+}
+
+// The tensor that an in-place or a functional form writes.
+bool TargetOf(PlanBuilder& b, KernelCall& call, bool in_place, Tensor* out) {
+  if (!in_place) return CopyOf(b, call, call.tensor(0), out);
+  if (HasOverlap(call.tensor(0))) {
+    return call.Fail("the target's elements overlap");
+  }
+  *out = call.arg(0).tensor() = b.Writable(call.tensor(0));
+  return true;
+}
+
+template <bool kInPlace>
+bool IndexPut(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  Tensor target;
+  Selection selection;
+  if (!TargetOf(b, call, kInPlace, &target) ||
+      !Select(b, call, target, call.OptionalTensors(1), &selection) ||
+      !Put(b, call, target, std::move(selection), call.tensor(2),
+           call.Bool(3))) {
+    return false;
+  }
+  call.Return(target);
+  return true;
+}
+
+template <bool kInPlace>
+bool IndexCopy(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  Tensor target;
+  Selection selection;
+  if (!TargetOf(b, call, kInPlace, &target) ||
+      !SelectAlong(b, call, target, call.Int(1), call.tensor(2),
+                   &selection)) {
+    return false;
+  }
+  if (call.tensor(3).sizes() != selection.ResultSizes()) {
+    return call.Fail("source " + call.tensor(3).ToString() +
+                     " doesn't fit the index");
+  }
+  if (!Put(b, call, target, std::move(selection), call.tensor(3), false)) {
+    return false;
+  }
+  call.Return(target);
+  return true;
+}
+
+// out[i][j][k] = self[index[i][j][k]][j][k], for dim 0.
+class GatherStep : public Step {
+ public:
+  struct Shape {
+    int64_t size = 0;               // of self along the dimension
+    int64_t stride_bytes = 0;
+    size_t item_bytes = 4;
+    std::vector<StridedDim> dims;   // of the index, outermost first
+    int64_t count = 0;
+    size_t along = 0;               // which of `dims` is gathered
+    Ref self, index, out;
+  };
+  explicit GatherStep(Shape shape) : s_(std::move(shape)) {}
+
+  bool Run(Frame& frame) override {
+    const std::byte* self = frame.at<std::byte>(s_.self);
+    const int64_t* index = frame.at<int64_t>(s_.index);
+    std::byte* out = frame.at<std::byte>(s_.out);
+    for (int64_t i = 0; i < s_.count; ++i) {
+      if (index[i] < 0 || index[i] >= s_.size) {
+        return frame.Fail("index " + std::to_string(index[i]) +
+                          " is out of bounds for a dimension of size " +
+                          std::to_string(s_.size));
+      }
+      int64_t rest = i, offset = index[i] * s_.stride_bytes;
+      for (size_t d = s_.dims.size(); d-- > 0;) {
+        const int64_t at = rest % s_.dims[d].size;
+        rest /= s_.dims[d].size;
+        if (d != s_.along) offset += at * s_.dims[d].stride_bytes;
+      }
+      std::memcpy(out + static_cast<size_t>(i) * s_.item_bytes, self + offset,
+                  s_.item_bytes);
+    }
+    return true;
+  }
+  std::string_view name() const override { return "gather"; }
+
+ private:
+  const Shape s_;
+};
+
+bool Gather(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  Tensor self = call.tensor(0), index = call.tensor(2);
+  int64_t dim = call.Int(1);
+  if (!IsIndex(index)) return call.Fail("an index of another dtype");
+  if (!WrapDim(call, self.dim(), &dim)) return false;
+  if (self.dim() == 0) self = Unsqueezed(self, 0);
+  const Sizes out_sizes = index.sizes();
+  if (index.dim() == 0) index = Unsqueezed(index, 0);
+  if (index.dim() != self.dim()) return call.Fail("ranks differ");
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    if (d != dim && index.size(d) > self.size(d)) {
+      return call.Fail("index " + index.ToString() + " is larger than " +
+                       self.ToString());
+    }
+  }
+  const Tensor out = b.NewTensor(self.dtype(), out_sizes);
+  if (!out.defined()) return call.Fail("the result is too large");
+  call.Return(out);
+  if (out.numel() == 0) return true;
+  Tensor flat = index;
+  if (index.dtype() != DType::kInt64 || !index.is_contiguous()) {
+    flat = b.NewTensor(DType::kInt64, index.sizes());
+    if (!b.EmitCopy(index, flat)) return call.Fail("cannot copy the index");
+  }
+  GatherStep::Shape s;
+  s.item_bytes = SizeBytes(self.dtype());
+  const auto item = static_cast<int64_t>(s.item_bytes);
+  s.size = self.size(dim);
+  s.stride_bytes = self.stride(dim) * item;
+  s.count = out.numel();
+  s.along = static_cast<size_t>(dim);
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    s.dims.push_back({index.size(d), self.stride(d) * item});
+  }
+  s.self = b.RefOf(self);
+  s.index = b.RefOf(flat);
+  s.out = b.RefOf(out);
+  const Tensor reads[] = {self, flat};
+  const Tensor writes[] = {out};
+  b.Emit(std::make_unique<GatherStep>(std::move(s)), reads, writes);
+  return true;
+}
+
+// --- what the backend leaves to others ---
+
+bool IsIndexType(const Program& program, ValueId v) {
+  const Type& type = program.type(v);
+  return type.is_tensor() &&
+         (type.dtype == DType::kInt64 || type.dtype == DType::kInt32);
+}
+
+std::optional<Refusal> RefuseMasks(const Program& program, NodeId node) {
+  const Arg* indices = program.FindArg(node, "indices");
+  if (indices == nullptr || !indices->has_items()) return std::nullopt;
+  for (const Arg& item : program.args(indices->list)) {
+    if (item.is_value() && !IsIndexType(program, item.value())) {
+      return Refusal{RefusalReason::kDataDependentOutput,
+                     "indexing by a mask"};
+    }
+  }
+  const Arg* accumulate = program.FindArg(node, "accumulate");
+  const Arg* self = program.FindArg(node, "self");
+  if (accumulate != nullptr && accumulate->i != 0 && self != nullptr &&
+      self->is_value() &&
+      program.type(self->value()).dtype != DType::kFloat32) {
+    return Refusal{RefusalReason::kDtype, "accumulating other than float32"};
+  }
+  return std::nullopt;
+}
+
+constexpr LoweringKind kPure = LoweringKind::kPure;
+constexpr LoweringKind kInPlace = LoweringKind::kInPlace;
+constexpr DTypeRule kHeld = DTypeRule::kHeld;
+
+constexpr Lowering kLowerings[] = {
+    {"aten.index.Tensor", kPure, Index, kHeld, TileOp::kCopy, RefuseMasks},
+    {"aten.embedding.default", kPure, Embedding},
+    {"aten.index_select.default", kPure, IndexSelect},
+    {"aten.gather.default", kPure, Gather},
+    {"aten.index_put.default", kPure, IndexPut<false>, kHeld, TileOp::kCopy,
+     RefuseMasks},
+    {"aten.index_put_.default", kInPlace, IndexPut<true>, kHeld,
+     TileOp::kCopy, RefuseMasks},
+    {"aten.index_copy.default", kPure, IndexCopy<false>},
+    {"aten.index_copy_.default", kInPlace, IndexCopy<true>},
+};
+
+}  // namespace
+
+std::span<const Lowering> IndexLowerings() { return kLowerings; }
+
+}  // namespace tenon::cpu

@@ -1,0 +1,31 @@
+// Questions that several lowerings ask of their operands.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/plan_builder.h"
+#include "kernels/kernel.h"
+
+namespace tenon::cpu {
+
+// Fails the call unless every defined tensor is float32.
+bool NeedFloat32(KernelCall& call, std::initializer_list<Tensor> tensors);
+
+// Fails the call when a batch has more matrices than a plan can list.
+bool NeedListable(KernelCall& call, const Sizes& batch);
+
+// The start of each of the sub-tensors that the leading dimensions of `sizes`
+// number, in row-major order, relative to the tensor's first element.
+std::vector<int64_t> OffsetsOf(const Sizes& sizes, const Sizes& strides,
+                               size_t num_leading);
+
+// A matrix in the last two dimensions whose rows (or columns, if
+// `allow_columns`) have unit step; a copy where the strides are neither.
+Tensor WithUnitStep(PlanBuilder& builder, const Tensor& tensor,
+                    bool allow_columns);
+
+// `value` is contiguous; the result has its elements in the memory format.
+Tensor InFormat(PlanBuilder& builder, const Tensor& value,
+                MemoryFormat format);
+
+}  // namespace tenon::cpu

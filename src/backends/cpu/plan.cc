@@ -1,0 +1,85 @@
+#include "backends/cpu/plan.h"
+
+#include <utility>
+
+namespace tenon::cpu {
+
+bool Plan::Bind(std::span<const RuntimeValue> inputs, std::byte* arena,
+                std::string* error) {
+  for (const uint32_t i : written_inputs_) {
+    if (!inputs[i].tensor().storage()->MakeWritable()) {
+      *error = "out of memory while copying a read-only input that is written";
+      return false;
+    }
+  }
+  for (size_t b = 0; b < buffers_.size(); ++b) {
+    const Buffer& buffer = buffers_[b];
+    switch (buffer.kind) {
+      case BufferKind::kArena:
+        bases_[b] = arena + buffer.arena_offset;
+        break;
+      case BufferKind::kInput:
+        // Written only where MakeWritable made sure that it may be.
+        bases_[b] =
+            const_cast<std::byte*>(inputs[buffer.input].tensor().raw());
+        break;
+      case BufferKind::kOutput:
+        output_storages_[b] = Storage::Allocate(buffer.size_bytes, false);
+        if (output_storages_[b] == nullptr) {
+          *error = "out of memory for an output of " +
+                   std::to_string(buffer.size_bytes) + " bytes";
+          return false;
+        }
+        bases_[b] = output_storages_[b]->mutable_data();
+        break;
+      case BufferKind::kConstant:
+        break;
+    }
+  }
+  return true;
+}
+
+bool Plan::Run(std::span<const RuntimeValue> inputs, std::byte* arena,
+               std::vector<RuntimeValue>* outputs, std::string* error) {
+  if (!Bind(inputs, arena, error)) return false;
+  frame_.bases = bases_.data();
+  frame_.inputs = inputs;
+  for (const auto& step : steps_) {
+    if (step->Run(frame_)) continue;
+    *error = std::move(frame_.error);
+    return false;
+  }
+  outputs->reserve(outputs_.size());
+  for (const PlannedOutput& planned : outputs_) {
+    if (!planned.value.is_tensor()) {
+      outputs->push_back(planned.value);
+      continue;
+    }
+    const Tensor& shape = planned.value.tensor();
+    const Buffer& buffer = buffers_[planned.buffer];
+    if (buffer.kind == BufferKind::kInput) {
+      const Tensor& input = inputs[buffer.input].tensor();
+      outputs->push_back(input.View(shape.sizes(), shape.strides(),
+                                    input.offset() + shape.offset()));
+    } else {
+      outputs->push_back(Tensor(output_storages_[planned.buffer],
+                                shape.dtype(), shape.sizes(), shape.strides(),
+                                shape.offset()));
+    }
+  }
+  // The outputs are the caller's alone from here on.
+  for (auto& storage : output_storages_) storage.reset();
+  frame_.inputs = {};
+  return true;
+}
+
+std::string Plan::ToString() const {
+  std::string text;
+  for (const auto& step : steps_) {
+    text += step->name();
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace tenon::cpu

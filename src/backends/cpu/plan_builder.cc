@@ -1,0 +1,411 @@
+#include "backends/cpu/plan_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "backends/cpu/lowering.h"
+#include "backends/cpu/pointwise_builder.h"
+#include "support/checked.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr int64_t kMaxBufferBytes = int64_t{1} << 42;
+
+bool AnyTensor(const RuntimeValue& value,
+               const std::function<bool(const Tensor&)>& predicate) {
+  if (value.is_tensor()) return predicate(value.tensor());
+  if (!value.is_list()) return false;
+  return std::any_of(
+      value.list().begin(), value.list().end(),
+      [&](const RuntimeValue& item) { return AnyTensor(item, predicate); });
+}
+
+void ForEachTensor(RuntimeValue* value,
+                   const std::function<void(Tensor*)>& visit) {
+  if (value->is_tensor()) {
+    visit(&value->tensor());
+  } else if (value->is_list()) {
+    for (RuntimeValue& item : value->list()) ForEachTensor(&item, visit);
+  }
+}
+
+// Copies a constant's whole storage to fresh memory.
+class CopyBytesStep : public Step {
+ public:
+  CopyBytesStep(Ref from, Ref to, size_t size_bytes)
+      : from_(from), to_(to), size_bytes_(size_bytes) {}
+  bool Run(Frame& frame) override {
+    std::memcpy(frame.at<std::byte>(to_), frame.at<std::byte>(from_),
+                size_bytes_);
+    return true;
+  }
+  std::string_view name() const override { return "copy_bytes"; }
+
+ private:
+  Ref from_, to_;
+  size_t size_bytes_;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Plan>> PlanBuilder::Build(const PlanRequest& request,
+                                                   Diagnostics& diags) {
+  PlanBuilder builder(request);
+  builder.BindInputs();
+  TENON_TRY(builder.LowerAll(diags));
+  TENON_TRY(builder.PlanOutputs(diags));
+  builder.DropUnusedSteps();
+  builder.MergePointwiseSteps();
+  builder.PlaceBuffers();
+  return builder.Finish();
+}
+
+// --- buffers ---
+
+uint32_t PlanBuilder::AddBuffer(BufferKind kind, size_t size_bytes) {
+  Buffer buffer;
+  buffer.kind = kind;
+  buffer.size_bytes = size_bytes;
+  buffers_.push_back(std::move(buffer));
+  stand_ins_.push_back(Storage::Borrow(nullptr, size_bytes, nullptr));
+  const auto id = static_cast<uint32_t>(buffers_.size() - 1);
+  buffer_of_storage_[stand_ins_.back().get()] = id;
+  return id;
+}
+
+Tensor PlanBuilder::NewTensor(DType dtype, Sizes sizes, Sizes strides) {
+  int64_t last = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] < 0) return Tensor();
+    if (sizes[d] == 0) {
+      last = -1;
+      break;
+    }
+    const auto step = CheckedMul(sizes[d] - 1, strides[d]);
+    const auto sum = step ? CheckedAdd(last, *step) : std::nullopt;
+    if (!sum) return Tensor();
+    last = *sum;
+  }
+  const auto bytes =
+      CheckedMul(last + 1, static_cast<int64_t>(SizeBytes(dtype)));
+  // More than any machine has: sizes that only a damaged program asks for.
+  if (!bytes || *bytes > kMaxBufferBytes) return Tensor();
+  const uint32_t id =
+      AddBuffer(BufferKind::kArena, static_cast<size_t>(*bytes));
+  return Tensor(stand_ins_[id], dtype, std::move(sizes), std::move(strides),
+                0);
+}
+
+Tensor PlanBuilder::NewTensor(DType dtype, Sizes sizes) {
+  Sizes strides = ContiguousStrides(sizes);
+  return NewTensor(dtype, std::move(sizes), std::move(strides));
+}
+
+bool PlanBuilder::is_constant(const Tensor& tensor) const {
+  const auto at = buffer_of_storage_.find(tensor.storage().get());
+  return at == buffer_of_storage_.end() ||
+         buffers_[at->second].kind == BufferKind::kConstant;
+}
+
+int64_t PlanBuilder::InputOf(const Tensor& tensor) const {
+  const auto at = buffer_of_storage_.find(tensor.storage().get());
+  if (at == buffer_of_storage_.end()) return -1;
+  const Buffer& buffer = buffers_[at->second];
+  return buffer.kind == BufferKind::kInput ? buffer.input : -1;
+}
+
+uint32_t PlanBuilder::BufferOf(const Tensor& tensor) {
+  const auto at = buffer_of_storage_.find(tensor.storage().get());
+  if (at != buffer_of_storage_.end()) return at->second;
+  // A constant that is used for the first time.
+  const uint32_t id =
+      AddBuffer(BufferKind::kConstant, tensor.storage()->size_bytes());
+  buffers_[id].storage = tensor.storage();
+  buffer_of_storage_[tensor.storage().get()] = id;
+  return id;
+}
+
+Ref PlanBuilder::RefOf(const Tensor& tensor) {
+  return {BufferOf(tensor),
+          tensor.offset() * static_cast<int64_t>(SizeBytes(tensor.dtype()))};
+}
+
+Ref PlanBuilder::TileOf(const Tensor& constant) {
+  const size_t item = SizeBytes(constant.dtype());
+  std::string key(reinterpret_cast<const char*>(constant.raw()), item);
+  key += static_cast<char>(constant.dtype());
+  const auto at = tiles_.find(key);
+  if (at != tiles_.end()) return at->second;
+  const uint32_t id =
+      AddBuffer(BufferKind::kConstant, kTileElements * item);
+  buffers_[id].storage =
+      Storage::Allocate(static_cast<size_t>(kTileElements) * item, false);
+  std::byte* to = buffers_[id].storage->mutable_data();
+  for (int64_t i = 0; i < kTileElements; ++i) {
+    std::memcpy(to + static_cast<size_t>(i) * item, constant.raw(), item);
+  }
+  return tiles_[key] = Ref{id, 0};
+}
+
+// --- steps ---
+
+void PlanBuilder::Emit(std::unique_ptr<Step> step,
+                       std::span<const Tensor> reads,
+                       std::span<const Tensor> writes) {
+  PlannedStep planned;
+  planned.step = std::move(step);
+  for (const Tensor& t : reads) {
+    if (t.defined()) planned.reads.push_back(BufferOf(t));
+  }
+  for (const Tensor& t : writes) {
+    if (t.defined()) planned.writes.push_back(BufferOf(t));
+  }
+  steps_.push_back(std::move(planned));
+}
+
+void PlanBuilder::EmitPointwise(TileProgram program) {
+  PlannedStep planned;
+  for (const TileAccess& access : program.inputs) {
+    planned.reads.push_back(access.ref.buffer);
+  }
+  planned.writes.push_back(program.output.ref.buffer);
+  auto step = std::make_unique<PointwiseStep>(std::move(program));
+  planned.pointwise = step.get();
+  planned.step = std::move(step);
+  steps_.push_back(std::move(planned));
+}
+
+bool PlanBuilder::EmitCopy(const Tensor& from, const Tensor& to) {
+  PointwiseBuilder expression(this, to);
+  return expression.Emit(expression.LoadAs(from, to.dtype()));
+}
+
+Tensor PlanBuilder::Contiguous(const Tensor& tensor) {
+  if (tensor.is_contiguous()) return tensor;
+  Tensor copy = NewTensor(tensor.dtype(), tensor.sizes());
+  if (copy.defined() && !EmitCopy(tensor, copy)) return Tensor();
+  return copy;
+}
+
+// --- writing in place ---
+
+void PlanBuilder::Retarget(const Storage* from,
+                           const std::shared_ptr<Storage>& to) {
+  for (RuntimeValue& value : values_) {
+    ForEachTensor(&value, [&](Tensor* t) {
+      if (t->storage().get() != from) return;
+      *t = Tensor(to, t->dtype(), t->sizes(), t->strides(), t->offset());
+    });
+  }
+}
+
+Tensor PlanBuilder::Writable(const Tensor& target) {
+  if (!is_constant(target)) return target;
+  const size_t size_bytes = target.storage()->size_bytes();
+  const Ref from{BufferOf(target), 0};
+  const uint32_t id = AddBuffer(BufferKind::kArena, size_bytes);
+  const Tensor whole(stand_ins_[id], target.dtype(), target.sizes(),
+                     target.strides(), target.offset());
+  const Tensor reads[] = {target};
+  const Tensor writes[] = {whole};
+  Emit(std::make_unique<CopyBytesStep>(from, Ref{id, 0}, size_bytes), reads,
+       writes);
+  Retarget(target.storage().get(), stand_ins_[id]);
+  return whole;
+}
+
+bool PlanBuilder::Overwrite(Tensor* target, const Tensor& value) {
+  const size_t item = SizeBytes(target->dtype());
+  const bool fills_buffer =
+      target->is_dense() && target->offset() == 0 && target->numel() > 0 &&
+      static_cast<size_t>(target->numel()) * item ==
+          target->storage()->size_bytes();
+  const bool is_alike = value.dtype() == target->dtype() &&
+                        value.sizes() == target->sizes() &&
+                        value.strides() == target->strides() &&
+                        value.offset() == 0;
+  if (fills_buffer && is_alike && InputOf(*target) < 0 &&
+      !is_constant(value) && InputOf(value) < 0) {
+    Retarget(target->storage().get(), value.storage());
+    *target = value;
+    return true;
+  }
+  *target = Writable(*target);
+  return EmitCopy(value, *target);
+}
+
+// --- lowering ---
+
+void PlanBuilder::BindInputs() {
+  values_.resize(request_.region->num_values());
+  const auto& ids = request_.region->root().inputs;
+  for (uint32_t i = 0; i < ids.size(); ++i) {
+    const RuntimeValue& input = request_.inputs[i];
+    if (!input.is_tensor()) {
+      values_[ids[i].index] = input;
+      continue;
+    }
+    const Tensor& t = input.tensor();
+    const size_t skipped =
+        static_cast<size_t>(t.offset()) * SizeBytes(t.dtype());
+    const uint32_t id =
+        AddBuffer(BufferKind::kInput, t.storage()->size_bytes() - skipped);
+    buffers_[id].input = i;
+    values_[ids[i].index] =
+        Tensor(stand_ins_[id], t.dtype(), t.sizes(), t.strides(), 0);
+  }
+}
+
+RuntimeValue PlanBuilder::Read(const Arg& arg) const {
+  const Program& region = *request_.region;
+  switch (arg.kind) {
+    case ArgKind::kValue:
+      return values_[arg.v.value.index];
+    case ArgKind::kInt:
+      return arg.i;
+    case ArgKind::kFloat:
+      return arg.f;
+    case ArgKind::kBool:
+      return arg.i != 0;
+    case ArgKind::kString:
+      return std::string(region.view(arg.text));
+    case ArgKind::kDtype:
+      return arg.dtype();
+    case ArgKind::kLayout:
+      return arg.layout();
+    case ArgKind::kMemoryFormat:
+      return arg.memory_format();
+    case ArgKind::kDevice:
+      return DeviceValue{std::string(region.view(arg.device.type)),
+                         arg.device.index};
+    case ArgKind::kList: {
+      RuntimeValue::List items;
+      for (const Arg& item : region.args(arg.list)) items.push_back(Read(item));
+      return items;
+    }
+    case ArgKind::kNone:
+    case ArgKind::kComplex:
+    case ArgKind::kGraph:
+    case ArgKind::kOperator:
+    case ArgKind::kObject:
+    case ArgKind::kDict:
+      break;  // refused, or None
+  }
+  return {};
+}
+
+bool PlanBuilder::Store(NodeId node, std::vector<RuntimeValue> results) {
+  const Node& n = request_.region->node(node);
+  uint32_t next = 0;
+  for (size_t r = 0; r < results.size(); ++r) {
+    FormItem item;
+    if (n.form.valid()) {
+      const Form& form = request_.region->context().form(n.form);
+      if (r >= form.size()) return false;
+      item = form[r];
+    } else if (next >= n.results.count) {
+      // Trailing results that nobody named.
+      break;
+    }
+    if (item.kind == FormItem::Kind::kNone) continue;
+    if (item.kind == FormItem::Kind::kValue) {
+      if (next >= n.results.count) return false;
+      values_[n.results[next++].index] = std::move(results[r]);
+      continue;
+    }
+    if (!results[r].is_list() || results[r].list().size() != item.list_size ||
+        next + item.list_size > n.results.count) {
+      return false;
+    }
+    for (RuntimeValue& element : results[r].list()) {
+      values_[n.results[next++].index] = std::move(element);
+    }
+  }
+  return next == n.results.count;
+}
+
+bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
+  const Program& region = *request_.region;
+  const std::string_view name = region.op_name(node);
+  const Lowering* lowering = FindLowering(name);
+  const OpSchema* schema = FindCallSchema(name);
+  if (lowering == nullptr || schema == nullptr) {
+    *error = "no lowering for '" + std::string(name) + "'";
+    return false;
+  }
+  std::vector<RuntimeValue> args(schema->args.size());
+  std::vector<bool> present(schema->args.size(), false);
+  bool all_constant = true;
+  int position = 0;
+  for (const Arg& arg : region.args(node)) {
+    const std::string_view label = region.view(arg.name);
+    const int labelled = label.empty() ? -1 : schema->FindArg(label);
+    const int at = region.schema(node) != nullptr ? labelled : position;
+    ++position;
+    if (at < 0 || static_cast<size_t>(at) >= args.size()) {
+      *error = "'" + std::string(name) + "' has no parameter '" +
+               std::string(label) + "'";
+      return false;
+    }
+    const auto slot = static_cast<size_t>(at);
+    args[slot] = Read(arg);
+    present[slot] = true;
+    if (AnyTensor(args[slot], [&](const Tensor& t) { return !is_constant(t); })) {
+      all_constant = false;
+    }
+  }
+  if (!CompleteArgs(*schema, &args, present, error)) return false;
+  KernelCall call(*schema, std::move(args));
+  const bool is_computed_now =
+      lowering->kind == LoweringKind::kGeometry ||
+      (all_constant && lowering->kind == LoweringKind::kPure &&
+       FindKernel(name) != nullptr);
+  const bool ok = is_computed_now ? FindKernel(name)(call)
+                                  : lowering->lower(*this, call, *lowering);
+  if (!ok) {
+    *error = std::string(name) + ": " + call.error();
+    return false;
+  }
+  if (!Store(node, std::move(call.results()))) {
+    *error = std::string(name) + ": the results don't fit the node";
+    return false;
+  }
+  return true;
+}
+
+Status PlanBuilder::LowerAll(Diagnostics& diags) {
+  const Program& region = *request_.region;
+  for (const NodeId n : region.nodes(Program::kRoot)) {
+    if (region.node(n).kind == NodeKind::kOutput) continue;
+    std::string error;
+    if (!LowerNode(n, &error)) {
+      return diags.Error(Rule::kRun01,
+                         Place::Node(region.Describe(Program::kRoot, n)))
+             << "backend cpu: " << error;
+    }
+  }
+  return {};
+}
+
+Status PlanBuilder::PlanOutputs(Diagnostics& diags) {
+  for (const Arg& arg : request_.region->outputs(Program::kRoot)) {
+    PlannedOutput output;
+    output.value = Read(arg);
+    if (output.value.is_list()) {
+      return diags.Error(Rule::kUnsupported)
+             << "backend cpu: a region output is a list";
+    }
+    if (output.value.is_tensor()) {
+      output.value = Writable(output.value.tensor());
+      output.buffer = BufferOf(output.value.tensor());
+      Buffer& buffer = buffers_[output.buffer];
+      if (buffer.kind == BufferKind::kArena) buffer.kind = BufferKind::kOutput;
+    }
+    outputs_.push_back(std::move(output));
+  }
+  return {};
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,111 @@
+// Makes a plan: walks a region with the geometry of given inputs, lowers each
+// node to steps, then merges, drops and places.
+//
+// While planning, a tensor is a `Tensor` whose storage has a size but no bytes:
+// it stands for a buffer. Geometry operators (view, permute, slice, sym_size)
+// are evaluated by the reference kernels on such tensors, since those look at
+// sizes and strides only. Tensors with bytes are constants; an operator whose
+// tensors are all constants is computed at once, by its reference kernel, so
+// that masks, ranges and position tables cost nothing at run time.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/cpu/plan.h"
+#include "backends/cpu/pointwise_step.h"
+#include "diag/diagnostics.h"
+#include "ir/program.h"
+#include "kernels/kernel.h"
+#include "support/expected.h"
+
+namespace tenon::cpu {
+
+struct PlanRequest {
+  const Program* region = nullptr;
+  std::span<const RuntimeValue> inputs;
+  // Region inputs that Compile declared as written.
+  std::vector<uint32_t> written_inputs;
+};
+
+class PlanBuilder {
+ public:
+  static Expected<std::unique_ptr<Plan>> Build(const PlanRequest& request,
+                                               Diagnostics& diags);
+
+  // --- for the lowering of one node ---
+
+  // A tensor in the arena; undefined when its size overflows.
+  Tensor NewTensor(DType dtype, Sizes sizes, Sizes strides);
+  Tensor NewTensor(DType dtype, Sizes sizes);
+  // Whether the tensor's bytes are known.
+  bool is_constant(const Tensor& tensor) const;
+  // The region input that the tensor lies in, or -1.
+  int64_t InputOf(const Tensor& tensor) const;
+  Ref RefOf(const Tensor& tensor);
+  // A tile full of a constant's only element.
+  Ref TileOf(const Tensor& constant);
+
+  void Emit(std::unique_ptr<Step> step, std::span<const Tensor> reads,
+            std::span<const Tensor> writes);
+  void EmitPointwise(TileProgram program);
+
+  // `to` = `from`, cast and broadcast. False when there is no such cast.
+  bool EmitCopy(const Tensor& from, const Tensor& to);
+  // The tensor itself when it is contiguous, else a copy.
+  Tensor Contiguous(const Tensor& tensor);
+
+  // For an operator that overwrites part of `target`: the tensor to write.
+  // Constants become arena buffers that start as a copy of them.
+  Tensor Writable(const Tensor& target);
+  // For an operator that gives `target` a new value: from now on every value
+  // that lay in the target's buffer lies in that of `value`, `*target` too.
+  // Where the target is only part of a buffer, or a region input, `value` is
+  // copied into it.
+  bool Overwrite(Tensor* target, const Tensor& value);
+
+ private:
+  struct PlannedStep {
+    std::unique_ptr<Step> step;
+    PointwiseStep* pointwise = nullptr;  // `step`, if it is one
+    std::vector<uint32_t> reads, writes;
+  };
+
+  explicit PlanBuilder(const PlanRequest& request) : request_(request) {}
+
+  uint32_t AddBuffer(BufferKind kind, size_t size_bytes);
+  uint32_t BufferOf(const Tensor& tensor);
+  void BindInputs();
+  Status LowerAll(Diagnostics& diags);
+  bool LowerNode(NodeId node, std::string* error);
+  RuntimeValue Read(const Arg& arg) const;
+  bool Store(NodeId node, std::vector<RuntimeValue> results);
+  void Retarget(const Storage* from, const std::shared_ptr<Storage>& to);
+  Status PlanOutputs(Diagnostics& diags);
+
+  // --- over all steps; in plan_passes.cc ---
+  void DropUnusedSteps();
+  void MergePointwiseSteps();
+  bool TryMerge(size_t producer, size_t consumer);
+  bool WritesBetween(uint32_t buffer, size_t first, size_t last) const;
+  void PlaceBuffers();
+  std::unique_ptr<Plan> Finish();
+
+  const PlanRequest& request_;
+  std::vector<RuntimeValue> values_;  // by ValueId
+  std::vector<Buffer> buffers_;
+  std::vector<std::shared_ptr<Storage>> stand_ins_;  // by buffer; keeps ids apart
+  std::unordered_map<const Storage*, uint32_t> buffer_of_storage_;
+  std::unordered_map<std::string, Ref> tiles_;
+  std::vector<PlannedStep> steps_;
+  std::vector<PlannedOutput> outputs_;
+  // While merging: the steps that touch each buffer, in order.
+  std::vector<std::vector<size_t>> touches_;
+  std::vector<uint32_t> group_of_buffer_;  // buffers that share their memory
+  PlanSizes sizes_;
+};
+
+}  // namespace tenon::cpu

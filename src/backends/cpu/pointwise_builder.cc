@@ -1,0 +1,145 @@
+#include "backends/cpu/pointwise_builder.h"
+
+#include <algorithm>
+
+#include "backends/cpu/constants.h"
+#include "backends/cpu/plan_builder.h"
+#include "kernels/broadcast.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr size_t kMaxDims = 16;  // after merging; what a step can walk
+
+}  // namespace
+
+PointwiseBuilder::PointwiseBuilder(PlanBuilder* builder, const Tensor& out)
+    : builder_(builder), out_(out) {
+  program_.count = out.numel();
+  for (size_t d = 0; d < out.sizes().size(); ++d) {
+    if (out.sizes()[d] > 1) order_.push_back(d);
+  }
+  std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
+    return out.strides()[a] > out.strides()[b];
+  });
+  if (program_.count > 0) program_.output = Access(out, out.strides());
+}
+
+TileAccess PointwiseBuilder::Access(const Tensor& tensor,
+                                    const Sizes& strides) {
+  using Kind = TileAccess::Kind;
+  TileAccess access;
+  access.item_bytes = static_cast<uint8_t>(SizeBytes(tensor.dtype()));
+  access.ref = builder_->RefOf(tensor);
+  for (const size_t d : order_) {
+    const StridedDim dim{out_.sizes()[d],
+                         strides[d] * static_cast<int64_t>(access.item_bytes)};
+    if (!access.dims.empty() &&
+        access.dims.back().stride_bytes == dim.stride_bytes * dim.size) {
+      access.dims.back().size *= dim.size;
+      access.dims.back().stride_bytes = dim.stride_bytes;
+    } else {
+      access.dims.push_back(dim);
+    }
+  }
+  if (access.dims.empty()) {
+    access.kind = Kind::kLinear;
+  } else if (access.dims.size() > 1) {
+    access.kind = Kind::kStrided;
+    if (access.dims.size() > kMaxDims) is_valid_ = false;
+  } else if (access.dims[0].stride_bytes == access.item_bytes) {
+    access.kind = Kind::kLinear;
+  } else if (access.dims[0].stride_bytes == 0) {
+    access.kind = Kind::kSplat;
+  } else {
+    access.kind = Kind::kStrided;
+  }
+  if (access.kind != Kind::kStrided) access.dims.clear();
+  return access;
+}
+
+TileValue PointwiseBuilder::Load(const Tensor& tensor) {
+  if (program_.count == 0) return {0, tensor.dtype()};
+  if (!BroadcastsTo(tensor.sizes(), out_.sizes())) {
+    is_valid_ = false;
+    return {0, tensor.dtype()};
+  }
+  const Tensor expanded = ExpandTo(tensor, out_.sizes());
+  TileAccess access = Access(expanded, expanded.strides());
+  if (tensor.numel() == 1 && program_.count > 1 &&
+      builder_->is_constant(tensor)) {
+    access.kind = TileAccess::Kind::kBlock;
+    access.ref = builder_->TileOf(tensor);
+  }
+  const auto at =
+      std::find(program_.inputs.begin(), program_.inputs.end(), access);
+  const auto index = static_cast<TileRegister>(at - program_.inputs.begin());
+  if (at == program_.inputs.end()) program_.inputs.push_back(access);
+  if (program_.inputs.size() > PointwiseStep::kMaxInputs) is_valid_ = false;
+  return {index, tensor.dtype()};
+}
+
+TileValue PointwiseBuilder::LoadAs(const Tensor& tensor, DType dtype) {
+  if (tensor.dtype() == dtype || !builder_->is_constant(tensor)) {
+    return Cast(Load(tensor), dtype);
+  }
+  const Tensor cast = CastConstant(tensor, dtype);
+  if (!cast.defined()) is_valid_ = false;
+  return cast.defined() ? Load(cast) : TileValue{0, dtype};
+}
+
+TileValue PointwiseBuilder::Cast(TileValue value, DType dtype) {
+  if (value.dtype == dtype) return value;
+  TileInstruction code;
+  code.run = BestLoops().find_cast(value.dtype, dtype);
+  code.inputs[0] = value.index;
+  if (code.run == nullptr) is_valid_ = false;
+  return Append(code, dtype);
+}
+
+TileValue PointwiseBuilder::Append(const TileInstruction& code, DType dtype) {
+  program_.code.push_back(code);
+  if (program_.code.size() > PointwiseStep::kMaxInstructions) {
+    is_valid_ = false;
+  }
+  return {~static_cast<TileRegister>(program_.code.size() - 1), dtype};
+}
+
+TileValue PointwiseBuilder::Apply(TileOp op,
+                                  std::initializer_list<TileValue> operands,
+                                  double p, double q) {
+  return ApplyTo((operands.end() - 1)->dtype, op, operands, p, q);
+}
+
+TileValue PointwiseBuilder::ApplyTo(DType result, TileOp op,
+                                    std::initializer_list<TileValue> operands,
+                                    double p, double q) {
+  TileInstruction code;
+  code.num_inputs = 0;
+  for (const TileValue& operand : operands) {
+    code.inputs[code.num_inputs++] = operand.index;
+  }
+  const DType type = (operands.end() - 1)->dtype;
+  for (const TileValue& operand : operands) {
+    const bool is_condition =
+        op == TileOp::kWhere && &operand == operands.begin();
+    if (operand.dtype != (is_condition ? DType::kBool : type)) {
+      is_valid_ = false;
+    }
+  }
+  code.run = BestLoops().find_tile(op, type);
+  code.params[0] = p;
+  code.params[1] = q;
+  if (code.run == nullptr) is_valid_ = false;
+  return Append(code, result);
+}
+
+bool PointwiseBuilder::Emit(TileValue result) {
+  if (!is_valid_ || result.dtype != out_.dtype()) return false;
+  if (program_.count == 0) return true;
+  program_.result = result.index;
+  builder_->EmitPointwise(std::move(program_));
+  return true;
+}
+
+}  // namespace tenon::cpu

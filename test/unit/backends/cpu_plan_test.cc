@@ -1,0 +1,376 @@
+// What a plan promises: little memory, few steps, nothing allocated once the
+// geometry is known, in-place writes where they belong.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <random>
+
+#include "backends/backend.h"
+#include "backends/cpu/arena.h"
+#include "backends/cpu/executable.h"
+#include "region_builder.h"
+
+namespace {
+// Calls of operator new by this thread.
+thread_local int num_news = 0;
+}  // namespace
+
+// Not inlined: the compiler would see malloc meet delete.
+__attribute__((noinline)) void* operator new(size_t size) {
+  ++num_news;
+  if (void* p = std::malloc(size > 0 ? size : 1)) return p;
+  std::abort();
+}
+__attribute__((noinline)) void operator delete(void* p) noexcept { std::free(p); }
+__attribute__((noinline)) void operator delete(void* p, size_t) noexcept {
+  std::free(p);
+}
+
+namespace tenon {
+namespace {
+
+using cpu::CpuExecutable;
+
+std::unique_ptr<CpuExecutable> Load(const Program& region,
+                                    std::vector<DeclaredWrite>* writes = nullptr) {
+  Diagnostics diags;
+  const Backend* cpu = FindBackend("cpu");
+  auto compiled = cpu->Compile(region, {}, diags);
+  EXPECT_TRUE(compiled) << diags.ToString();
+  if (!compiled) return nullptr;
+  if (writes != nullptr) *writes = compiled->writes;
+  auto loaded = cpu->Load(compiled->payload, nullptr, {}, diags);
+  EXPECT_TRUE(loaded) << diags.ToString();
+  if (!loaded) return nullptr;
+  return std::unique_ptr<CpuExecutable>(
+      static_cast<CpuExecutable*>(loaded->release()));
+}
+
+std::vector<RuntimeValue> RunRegion(CpuExecutable* executable,
+                              const std::vector<RuntimeValue>& inputs) {
+  Diagnostics diags;
+  auto results = executable->Run(inputs, diags);
+  EXPECT_TRUE(results) << diags.ToString();
+  return results ? *results : std::vector<RuntimeValue>();
+}
+
+TEST(ArenaTest, BuffersAliveTogetherDontOverlap) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<cpu::Lifetime> lives(1 + random() % 60);
+    size_t sum = 0, peak = 0;
+    for (auto& life : lives) {
+      life.size_bytes = random() % 5000;
+      life.first = random() % 40;
+      life.last = life.first + random() % 10;
+      sum += (life.size_bytes + 63) & ~size_t{63};
+    }
+    for (uint32_t step = 0; step < 50; ++step) {
+      size_t alive = 0;
+      for (const auto& life : lives) {
+        if (life.first <= step && step <= life.last) alive += life.size_bytes;
+      }
+      peak = std::max(peak, alive);
+    }
+    const cpu::ArenaLayout layout = cpu::LayOutArena(lives);
+    EXPECT_LE(layout.size_bytes, sum);
+    EXPECT_GE(layout.size_bytes, peak);
+    for (size_t i = 0; i < lives.size(); ++i) {
+      EXPECT_EQ(layout.offsets[i] % 64, 0u);
+      EXPECT_LE(layout.offsets[i] + lives[i].size_bytes, layout.size_bytes);
+      for (size_t j = 0; j < i; ++j) {
+        const bool together = lives[i].first <= lives[j].last &&
+                              lives[j].first <= lives[i].last;
+        if (!together || lives[i].size_bytes == 0 || lives[j].size_bytes == 0) {
+          continue;
+        }
+        EXPECT_TRUE(layout.offsets[i] + lives[i].size_bytes <=
+                        layout.offsets[j] ||
+                    layout.offsets[j] + lives[j].size_bytes <=
+                        layout.offsets[i]);
+      }
+    }
+  }
+}
+
+TEST(CpuPlanTest, ElementwiseChainIsOneStep) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({8, 32}));
+  const ValueId w = b.Input(random.Floats({32}));
+  ValueId v = b.Op("aten.mul.Tensor", {{"self", x}, {"other", w}});
+  v = b.Op("aten.add.Tensor", {{"self", v}, {"other", 1.0}});
+  v = b.Op("aten.sigmoid.default", {{"self", v}});
+  v = b.Op("aten.mul.Tensor", {{"self", x}, {"other", v}});
+  const auto inputs = b.inputs;
+  const auto executable = Load(b.Finish({v}));
+  ASSERT_NE(executable, nullptr);
+  RunRegion(executable.get(), inputs);
+  EXPECT_EQ(executable->last_plan()->sizes().num_steps, 1u)
+      << executable->last_plan()->ToString();
+  EXPECT_EQ(executable->last_plan()->sizes().arena_bytes, 0u);
+}
+
+Program Layers(RegionBuilder& b, RandomTensors& random, int count) {
+  ValueId v = b.Input(random.Floats({8, 32}));
+  for (int i = 0; i < count; ++i) {
+    const ValueId w = b.Input(random.Floats({32, 32}, -0.2f, 0.2f));
+    v = b.Op("aten.mm.default", {{"self", v}, {"mat2", w}});
+    v = b.Op("aten.relu.default", {{"self", v}});
+  }
+  return b.Finish({v});
+}
+
+TEST(CpuPlanTest, IntermediateResultsShareMemory) {
+  RandomTensors random;
+  RegionBuilder b;
+  const Program region = Layers(b, random, 10);
+  const auto executable = Load(region);
+  RunRegion(executable.get(), b.inputs);
+  const cpu::PlanSizes& sizes = executable->last_plan()->sizes();
+  EXPECT_LT(sizes.arena_bytes, sizes.unshared_bytes);
+  // One is read while the other is written.
+  EXPECT_LE(sizes.arena_bytes, 2 * 8 * 32 * sizeof(float));
+}
+
+TEST(CpuPlanTest, LaterRunsAllocateOnlyOutputs) {
+  RandomTensors random;
+  RegionBuilder b;
+  const Program region = Layers(b, random, 10);
+  const auto executable = Load(region);
+  RunRegion(executable.get(), b.inputs);
+  const int plans = executable->num_allocations();
+  Diagnostics diags;
+  const int before = num_news;
+  auto results = executable->Run(b.inputs, diags);
+  const int during = num_news - before;
+  ASSERT_TRUE(results);
+  EXPECT_EQ(executable->num_allocations(), plans);
+  // The list of outputs, a storage and its count, sizes and strides of the one
+  // output: no more for ten layers than for one.
+  EXPECT_LE(during, 10);
+}
+
+TEST(CpuPlanTest, KeepsPlansOfSeveralGeometries) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({4, 6}));
+  const ValueId y = b.Op("aten.add.Tensor", {{"self", x}, {"other", x}});
+  const auto executable = Load(b.Finish({y}));
+  for (int round = 0; round < 2; ++round) {
+    for (const int64_t rows : {4, 9, 0, 300}) {
+      const Tensor t = random.Floats({rows, 6});
+      const auto results = RunRegion(executable.get(), {t});
+      ASSERT_EQ(results.size(), 1u);
+      const Tensor& sum = results[0].tensor();
+      ASSERT_EQ(sum.sizes(), t.sizes());
+      for (int64_t i = 0; i < t.numel(); ++i) {
+        ASSERT_EQ(sum.data<float>()[i], 2 * t.data<float>()[i]);
+      }
+    }
+  }
+  const int made = executable->num_allocations();
+  RunRegion(executable.get(), {random.Floats({9, 6})});
+  EXPECT_EQ(executable->num_allocations(), made);
+}
+
+TEST(CpuPlanTest, ConstantsAreComputedWhilePlanning) {
+  RegionBuilder b;
+  RandomTensors random;
+  const ValueId x = b.Input(random.Floats({5, 5}));
+  const ValueId range = b.Op("aten.arange.default", {{"end", 5}});
+  const ValueId column =
+      b.Op("aten.unsqueeze.default", {{"self", range}, {"dim", 1}});
+  const ValueId mask =
+      b.Op("aten.le.Tensor", {{"self", range}, {"other", column}});
+  const ValueId y = b.Op("aten.where.ScalarOther",
+                         {{"condition", mask}, {"self", x}, {"other", 0}});
+  const auto inputs = b.inputs;
+  const Tensor expected = b.sample(y).tensor();
+  const auto executable = Load(b.Finish({y, mask}));
+  for (int run = 0; run < 2; ++run) {
+    const auto results = RunRegion(executable.get(), inputs);
+    ASSERT_EQ(results.size(), 2u);
+    for (int i = 0; i < 25; ++i) {
+      ASSERT_EQ(results[0].tensor().data<float>()[i],
+                expected.data<float>()[i]);
+    }
+    // An output is the caller's: scribbling over it must not reach the next.
+    Tensor scribbled = results[1].tensor();
+    std::fill_n(scribbled.mutable_data<uint8_t>(), 25, uint8_t{1});
+  }
+}
+
+TEST(CpuPlanTest, InPlaceInsideARegion) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({6, 6}));
+  const ValueId y = b.Op("aten.mul.Tensor", {{"self", x}, {"other", 2.0}});
+  const ValueId view =
+      b.Op("aten.select.int", {{"self", y}, {"dim", 0}, {"index", 1}});
+  b.Op("aten.relu_.default", {{"self", y}});
+  b.Op("aten.add_.Tensor", {{"self", view}, {"other", 10.0}});
+  const ValueId z = b.Op("aten.add.Tensor", {{"self", y}, {"other", view}});
+  const auto inputs = b.inputs;
+  const Tensor expected = b.sample(z).tensor().Clone();
+  const auto executable = Load(b.Finish({z, y}));
+  for (int run = 0; run < 2; ++run) {
+    const auto results = RunRegion(executable.get(), inputs);
+    ASSERT_EQ(results.size(), 2u);
+    for (int i = 0; i < 36; ++i) {
+      ASSERT_NEAR(results[0].tensor().data<float>()[i],
+                  expected.data<float>()[i], 1e-5);
+    }
+  }
+}
+
+TEST(CpuPlanTest, WritesOfInputsAreDeclaredAndInPlace) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId cache = b.Input(Tensor::Zeros(DType::kFloat32, {2, 8, 3}));
+  const ValueId position = b.Input(random.Ints({1}, 5, 5));
+  const ValueId row = b.Input(random.Floats({2, 1, 3}));
+  const ValueId next = b.Op("aten.index_copy_.default",
+                            {{"self", cache},
+                             {"dim", 1},
+                             {"index", position},
+                             {"source", row}});
+  const ValueId sum = b.Op("aten.mul.Tensor", {{"self", next}, {"other", 3.0}});
+  std::vector<RuntimeValue> inputs = b.inputs;
+  std::vector<DeclaredWrite> writes;
+  const auto executable = Load(b.Finish({sum, next}), &writes);
+  ASSERT_EQ(writes.size(), 1u);
+  EXPECT_EQ(writes[0], (DeclaredWrite{0, 1, WriteKind::kUser}));
+  const Tensor state = Tensor::Zeros(DType::kFloat32, {2, 8, 3});
+  inputs[0] = state;
+  const auto results = RunRegion(executable.get(), inputs);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_TRUE(results[1].tensor().SharesStorage(state));
+  const Tensor& source = inputs[2].tensor();
+  for (int64_t i = 0; i < 2; ++i) {
+    for (int64_t p = 0; p < 8; ++p) {
+      for (int64_t k = 0; k < 3; ++k) {
+        const float expected = p == 5 ? source.data<float>()[i * 3 + k] : 0;
+        EXPECT_EQ(state.data<float>()[(i * 8 + p) * 3 + k], expected);
+        EXPECT_NEAR(results[0].tensor().data<float>()[(i * 8 + p) * 3 + k],
+                    3 * expected, 1e-5);
+      }
+    }
+  }
+}
+
+TEST(CpuPlanTest, AHiddenWriteDoesNotCompile) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({4}));
+  b.Op("aten.add_.Tensor", {{"self", x}, {"other", 1.0}});
+  const ValueId y = b.Op("aten.mul.Tensor", {{"self", x}, {"other", 2.0}});
+  const Program region = b.Finish({y});
+  for (const char* name : {"cpu", "echo", "reference"}) {
+    Diagnostics diags;
+    EXPECT_FALSE(FindBackend(name)->Compile(region, {}, diags)) << name;
+    EXPECT_NE(diags.ToString().find("writes its input 0"), std::string::npos)
+        << diags.ToString();
+  }
+}
+
+TEST(CpuPlanTest, AReadOnlyInputIsCopiedBeforeItIsWritten) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({4}));
+  const ValueId y = b.Op("aten.add_.Tensor", {{"self", x}, {"other", 1.0}});
+  const auto executable = Load(b.Finish({y}));
+  const float bytes[] = {1, 2, 3, 4};
+  const auto storage =
+      Storage::BorrowConst(AsBytes({reinterpret_cast<const char*>(bytes), 16}),
+                           nullptr);
+  const auto results = RunRegion(executable.get(),
+                           {Tensor(storage, DType::kFloat32, {4}, {1}, 0)});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].tensor().data<float>()[3], 5);
+  EXPECT_EQ(bytes[3], 4);
+}
+
+TEST(CpuPlanTest, AnIndexOutOfRangeIsAnError) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId table = b.Input(random.Floats({10, 4}));
+  const ValueId ids = b.Input(random.Ints({3}, 0, 9));
+  const ValueId y = b.Op("aten.embedding.default",
+                         {{"weight", table}, {"indices", ids}});
+  std::vector<RuntimeValue> inputs = b.inputs;
+  const auto executable = Load(b.Finish({y}));
+  for (const int64_t bad : {int64_t{10}, int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    inputs[1] = random.Ints({3}, bad, bad);
+    Diagnostics diags;
+    EXPECT_FALSE(executable->Run(inputs, diags));
+    EXPECT_NE(diags.ToString().find("out of bounds"), std::string::npos);
+  }
+  inputs[1] = random.Ints({3}, 0, 9);
+  RunRegion(executable.get(), inputs);
+}
+
+TEST(CpuPlanTest, WrongInputsAreErrors) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({4, 2}));
+  const ValueId y = b.Op("aten.relu.default", {{"self", x}});
+  const auto executable = Load(b.Finish({y}));
+  const Tensor good = random.Floats({4, 2});
+  const std::vector<std::vector<RuntimeValue>> wrong = {
+      {},
+      {good, good},
+      {RuntimeValue(int64_t{3})},
+      {random.Ints({4, 2}, 0, 1)},
+      {random.Floats({4})},
+      {good.View({4, 2}, {2, 1}, 1)},
+      {good.View({100, 2}, {2, 1}, 0)}};
+  for (const auto& inputs : wrong) {
+    Diagnostics diags;
+    EXPECT_FALSE(executable->Run(inputs, diags));
+    EXPECT_TRUE(diags.has_errors());
+  }
+}
+
+TEST(CpuPlanTest, RefusalsNameTheirReason) {
+  RandomTensors random;
+  const auto refusal = [&](RegionBuilder& b, ValueId output) {
+    const Program region = b.Finish({output});
+    const auto refused = FindBackend("cpu")->Refuses(
+        region, region.graph(Program::kRoot).first);
+    return refused ? refused->reason : RefusalReason::kUserChoice;
+  };
+  {
+    RegionBuilder b;
+    const ValueId x = b.Input(random.Floats({5}));
+    EXPECT_EQ(refusal(b, b.Op("aten.sort.default", {{"self", x}})),
+              RefusalReason::kOperatorUnknown);
+  }
+  {
+    RegionBuilder b;
+    const ValueId x = b.Input(Tensor::Zeros(DType::kFloat16, {5}));
+    EXPECT_EQ(refusal(b, b.Op("aten.relu.default", {{"self", x}})),
+              RefusalReason::kDtype);
+  }
+  {
+    RegionBuilder b;
+    const ValueId x = b.Input(Tensor::Zeros(DType::kFloat64, {2, 2}));
+    EXPECT_EQ(refusal(b, b.Op("aten.mm.default", {{"self", x}, {"mat2", x}})),
+              RefusalReason::kDtype);
+  }
+  {
+    RegionBuilder b;
+    const ValueId x = b.Input(random.Floats({5}));
+    const ValueId m = b.Input(random.Bools({5}));
+    EXPECT_EQ(refusal(b, b.Op("aten.index.Tensor",
+                              {{"self", x},
+                               TestArg("indices", std::vector<ValueId>{m},
+                                       ListTag::kOptionalTensors)})),
+              RefusalReason::kDataDependentOutput);
+  }
+}
+
+}  // namespace
+}  // namespace tenon
