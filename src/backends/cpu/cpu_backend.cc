@@ -27,7 +27,14 @@ Status CheckNodes(const Program& region, Diagnostics& diags) {
 
 std::optional<Refusal> CpuBackend::Refuses(const Program& program,
                                            NodeId node) const {
-  return cpu::WhyRefused(program, node);
+  if (auto refusal = cpu::WhyRefused(program, node)) return refusal;
+  // A region may write its inputs, if it returns them; whether it will isn't
+  // known of a single node. What belongs to the program stays with it.
+  if (WritesGivenStorage(program, node)) {
+    return Refusal{RefusalReason::kEffect,
+                   "writes storage that the graph was given"};
+  }
+  return std::nullopt;
 }
 
 Expected<CompiledRegion> CpuBackend::Compile(const Program& region,

@@ -15,6 +15,7 @@ class CpuBackend : public Backend {
   std::string_view name() const override { return "cpu"; }
   std::optional<Refusal> Refuses(const Program& program,
                                  NodeId node) const override;
+  bool preserves_aliasing() const override { return true; }
   Expected<CompiledRegion> Compile(const Program& region,
                                    const BackendOptions& options,
                                    Diagnostics& diags) const override;

@@ -1,9 +1,12 @@
-// Convolutions: patches of the input as columns, then a matrix product with
-// the weights as they are, so that nothing has to be packed beforehand.
+// Convolutions. Large ones go to oneDNN (dnnl_convolution.h). For the others
+// patches of the input become columns, and a matrix product with the weights as
+// they are does the rest: nothing is packed, and a run costs little beyond its
+// arithmetic.
 #include <algorithm>
 #include <cstring>
 #include <string>
 
+#include "backends/cpu/dnnl_convolution.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
@@ -185,6 +188,42 @@ bool Pair(KernelCall& call, const Sizes& given, int64_t rank, int64_t single,
   return true;
 }
 
+// Below this many multiplications packing costs more than it saves.
+constexpr int64_t kLargeConvolution = int64_t{4} << 20;
+
+bool EmitDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
+              const Tensor& weight, const Tensor& bias, const Tensor& out) {
+  if (NumElements({out.numel(), s.patch()}) < kLargeConvolution) return false;
+  DnnlConvolutionShape d;
+  d.batch = s.batch;
+  d.groups = s.groups;
+  d.in_channels = s.in_channels * s.groups;
+  d.out_channels = s.out_channels * s.groups;
+  for (int i = 0; i < 2; ++i) {
+    d.in_size[i] = s.in_size[i];
+    d.out_size[i] = s.out_size[i];
+    d.kernel[i] = s.kernel[i];
+    d.stride[i] = s.stride[i];
+    d.padding[i] = s.padding[i];
+    d.dilation[i] = s.dilation[i];
+  }
+  d.x = b.RefOf(x);
+  d.weight = b.RefOf(weight);
+  d.out = b.RefOf(out);
+  d.has_bias = s.has_bias;
+  d.bias = s.bias;
+  d.weight_input = b.InputOf(weight);
+  const auto planned = PlanDnnlConvolution(d);
+  if (planned == nullptr) return false;
+  const Tensor scratch = b.NewTensor(
+      DType::kBool, {static_cast<int64_t>(planned->scratch_bytes())});
+  if (!scratch.defined()) return false;
+  const Tensor reads[] = {x, weight, bias};
+  const Tensor writes[] = {out, scratch};
+  b.Emit(planned->MakeStep(b.RefOf(scratch)), reads, writes);
+  return true;
+}
+
 bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
   Tensor x = call.tensor(0), weight = call.tensor(1);
   if (!NeedFloat32(call, {x, weight, c.bias})) return false;
@@ -250,7 +289,7 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
     s.has_bias = true;
     s.bias = b.RefOf(bias);
   }
-  if (out.numel() > 0) {
+  if (out.numel() > 0 && !EmitDnnl(b, s, x, weight, bias, out)) {
     if (!s.is_pointwise() && !s.is_depthwise()) {
       columns = b.NewTensor(DType::kFloat32, {s.patch(), s.out_plane()});
       if (!columns.defined()) return call.Fail("the columns are too large");

@@ -113,7 +113,7 @@ int64_t PlanBuilder::InputOf(const Tensor& tensor) const {
   const auto at = buffer_of_storage_.find(tensor.storage().get());
   if (at == buffer_of_storage_.end()) return -1;
   const Buffer& buffer = buffers_[at->second];
-  return buffer.kind == BufferKind::kInput ? buffer.input : -1;
+  return buffer.kind == BufferKind::kInput ? int64_t{buffer.input} : -1;
 }
 
 uint32_t PlanBuilder::BufferOf(const Tensor& tensor) {
