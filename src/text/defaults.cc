@@ -14,7 +14,9 @@ class Product {
 
   bool Multiply(const SymInt& size) {
     // A dimension of size 0 still counts as 1 for the strides before it.
-    if (size.is_literal()) return MultiplyLiteral(std::max<int64_t>(size.value, 1));
+    if (size.is_literal()) {
+      return MultiplyLiteral(std::max<int64_t>(size.value, 1));
+    }
     return MultiplyExpr(size.expr);
   }
 

@@ -210,11 +210,12 @@ bool Parser::FindInGraph(GraphId g, const Mention& m, ValueId* out) {
     return static_cast<uint64_t>(label.index) << 32 | ordinal;
   };
   const auto [it, is_new] = finished_graphs_.try_emplace(g);
+  auto& values = it->second;
   if (is_new) {
     LabelCounter counter;
     const auto add = [&](ValueId v) {
       const StringId label = program_.value(v).name;
-      it->second.emplace(
+      values.emplace(
           key(label.valid() ? label : context_.Intern(""), counter.Next(label)),
           v);
     };
@@ -224,8 +225,8 @@ bool Parser::FindInGraph(GraphId g, const Mention& m, ValueId* out) {
       for (uint32_t i = 0; i < results.count; ++i) add(results[i]);
     }
   }
-  const auto found = it->second.find(key(m.label, m.ordinal));
-  if (found == it->second.end()) {
+  const auto found = values.find(key(m.label, m.ordinal));
+  if (found == values.end()) {
     return NotFound('%', m, "the name of a value of graph '" +
                                 std::string(context_.view(
                                     program_.graph(g).name)) + "'");

@@ -1,7 +1,7 @@
 // The parser's state. The parts: parser.cc errors, names, statements;
-// parse_file.cc what stands beside the graphs; parse_graph.cc graphs and
-// nodes; parse_arg.cc arguments; parse_type.cc types and expressions;
-// parse_tree.cc pytree specs.
+// parse_file.cc file info, symbols, state; parse_calls.cc delegates and calling
+// conventions; parse_graph.cc graphs and nodes; parse_arg.cc arguments;
+// parse_type.cc types and expressions; parse_tree.cc pytree specs.
 //
 // One pass over the text. What may be mentioned before it is defined (values,
 // graphs, metadata) is noted and filled in when the graph or the text ends.

@@ -17,7 +17,8 @@
 namespace tenon {
 
 struct PrintOptions {
-  bool metadata = true;   // node metadata, file info
+  bool metadata = true;  // node metadata, file info
+  // Without them only sizes are printed; that doesn't parse back.
   bool state_bytes = true;
   // Payloads and storages of at most this many bytes stand in the text as hex;
   // larger ones are named by digest and given to `side_file`.
@@ -33,12 +34,14 @@ std::string PrintProgram(const Program& program, const PrintOptions& options);
 // One graph or node in the same notation, for messages and diffs.
 std::string PrintGraph(const Program& program, GraphId graph,
                        const PrintOptions& options);
+// Repeated labels aren't told apart, and hints of sizes are left out.
 std::string PrintNode(const Program& program, NodeId node);
 std::string PrintType(const Program& program, TypeId type);
 
 // Large payloads by digest. Null bytes when unknown.
-using PayloadSource = std::function<std::pair<Bytes, std::shared_ptr<const void>>(
-    const Digest& digest)>;
+using PayloadSource =
+    std::function<std::pair<Bytes, std::shared_ptr<const void>>(
+        const Digest& digest)>;
 
 // Errors carry line, column and the source line. Text after the end is an
 // error.

@@ -373,7 +373,9 @@ TEST(TextRoundTrip, EveryKindOfType) {
     same(found.storage_offset, t.storage_offset);
     ASSERT_EQ(found.sizes.size(), t.sizes.size()) << i;
     ASSERT_EQ(found.strides.size(), t.strides.size()) << i;
-    for (size_t d = 0; d < t.sizes.size(); ++d) same(found.sizes[d], t.sizes[d]);
+    for (size_t d = 0; d < t.sizes.size(); ++d) {
+      same(found.sizes[d], t.sizes[d]);
+    }
     for (size_t d = 0; d < t.strides.size(); ++d) {
       same(found.strides[d], t.strides[d]);
     }
