@@ -22,9 +22,11 @@ std::vector<KernelEntry> JoinFamilies() {
                             BatchNormKernels(),      LayerNormKernels(),
                             DropoutKernels(),        ConvolutionKernels(),
                             PoolingKernels(),        AdaptivePoolingKernels(),
-                            UpsampleKernels(),       RecurrentKernels(),
-                            GridSamplerKernels(),    EinsumKernels(),
-                            InplaceKernels(),        ScalarKernels()}) {
+                            UpsampleKernels(),       UnfoldKernels(),
+                            LossKernels(),           DistanceKernels(),
+                            RecurrentKernels(),      GridSamplerKernels(),
+                            EinsumKernels(),         InplaceKernels(),
+                            ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   // Stable: of two kernels for one operator the earlier family's is found.

@@ -404,7 +404,8 @@ bool Trilinear(KernelCall& call) {
     call.Return(product);
     return true;
   }
-  return ForwardTo(call, "aten.sum.dim_IntList", {product, call.arg(6), false});
+  return ForwardTo(call, "aten.sum.dim_IntList",
+                   {product, call.arg(6), false, product.dtype()});
 }
 
 // x1ᵀ · weight[o] · x2 + bias[o] for every output o.

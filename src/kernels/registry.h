@@ -63,6 +63,12 @@ std::span<const KernelEntry> AdaptivePoolingKernels();
 std::span<const KernelEntry> RecurrentKernels();
 // grid_sampler.
 std::span<const KernelEntry> GridSamplerKernels();
+// im2col, col2im.
+std::span<const KernelEntry> UnfoldKernels();
+// mse_loss, nll_loss, cross_entropy_loss and other losses.
+std::span<const KernelEntry> LossKernels();
+// cdist, pdist, pairwise_distance, cosine_similarity.
+std::span<const KernelEntry> DistanceKernels();
 // upsample_nearest, _linear, _bicubic and their antialiased kin.
 std::span<const KernelEntry> UpsampleKernels();
 // zero_, resize_: in-place operators that no functional one makes.
