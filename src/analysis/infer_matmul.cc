@@ -5,7 +5,8 @@ namespace tenon {
 namespace {
 
 InferredSize SizeAt(const Type& t, int64_t d) {
-  return InferredSize::Of(t.sizes[static_cast<size_t>(d < 0 ? d + t.rank() : d)]);
+  return InferredSize::Of(
+      t.sizes[static_cast<size_t>(d < 0 ? d + t.rank() : d)]);
 }
 
 // Both operands must have one dtype.
@@ -61,9 +62,8 @@ void Matmul(InferCall& call, uint32_t) {
     const int64_t in_a = d - (batch - batch_a);
     const int64_t in_b = d - (batch - batch_b);
     const InferredSize one = InferredSize::Literal(1);
-    out.sizes[out.rank++] =
-        BroadcastSize(in_a >= 0 ? SizeAt(*a, in_a) : one,
-                      in_b >= 0 ? SizeAt(*b, in_b) : one);
+    out.sizes[out.rank++] = BroadcastSize(in_a >= 0 ? SizeAt(*a, in_a) : one,
+                                          in_b >= 0 ? SizeAt(*b, in_b) : one);
   }
   if (a->rank() > 1) out.sizes[out.rank++] = SizeAt(*a, -2);
   if (b->rank() > 1) out.sizes[out.rank++] = SizeAt(*b, -1);

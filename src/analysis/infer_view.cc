@@ -55,9 +55,11 @@ struct Product {
 void View(InferCall& call, uint32_t) {
   const Type* self = call.Tensor(0);
   const Arg* list = call.Get(1);
-  if (self == nullptr || list == nullptr || list->kind != ArgKind::kList) return;
+  if (self == nullptr || list == nullptr || list->kind != ArgKind::kList)
+    return;
   const auto items = call.Items(1);
-  InferredType& out = call.AddTensor(self->dtype, static_cast<int>(items.size()));
+  InferredType& out =
+      call.AddTensor(self->dtype, static_cast<int>(items.size()));
   if (out.rank < 0) return;
   int open = -1;
   Product part;
@@ -91,8 +93,8 @@ void Permute(InferCall& call, uint32_t) {
     const auto from = items[d].kind == ArgKind::kInt
                           ? WrapDim(items[d].i, out.rank)
                           : std::nullopt;
-    out.sizes[d] = from ? InferredSize::Of(self->sizes[*from])
-                        : InferredSize::Unknown();
+    out.sizes[d] =
+        from ? InferredSize::Of(self->sizes[*from]) : InferredSize::Unknown();
   }
 }
 
@@ -155,8 +157,8 @@ void Squeeze(InferCall& call, uint32_t parameter) {
   } else {
     const Arg* dim = call.Get(1);
     const auto add = [&](const Arg& a) {
-      const auto d = a.kind == ArgKind::kInt ? WrapDim(a.i, self->rank())
-                                             : std::nullopt;
+      const auto d =
+          a.kind == ArgKind::kInt ? WrapDim(a.i, self->rank()) : std::nullopt;
       if (d) chosen |= 1u << *d;
       return d.has_value();
     };
@@ -187,7 +189,8 @@ void Expand(InferCall& call, uint32_t) {
   const Type* self = Self(call);
   const auto items = call.Items(1);
   if (self == nullptr || items.size() < self->sizes.size()) return;
-  InferredType& out = call.AddTensor(self->dtype, static_cast<int>(items.size()));
+  InferredType& out =
+      call.AddTensor(self->dtype, static_cast<int>(items.size()));
   const size_t added = items.size() - self->sizes.size();
   for (int d = 0; d < out.rank; ++d) {
     out.sizes[d] = call.Size(items[d]);
@@ -262,16 +265,16 @@ InferredType& AddWithout(InferCall& call, const Type& self, int dim) {
 void Select(InferCall& call, uint32_t) {
   const Type* self = Self(call);
   const auto dim = call.Int(1);
-  const auto d = self != nullptr && dim ? WrapDim(*dim, self->rank())
-                                        : std::nullopt;
+  const auto d =
+      self != nullptr && dim ? WrapDim(*dim, self->rank()) : std::nullopt;
   if (d) AddWithout(call, *self, *d);
 }
 
 void Unbind(InferCall& call, uint32_t) {
   const Type* self = Self(call);
   const auto dim = call.Int(1);
-  const auto d = self != nullptr && dim ? WrapDim(*dim, self->rank())
-                                        : std::nullopt;
+  const auto d =
+      self != nullptr && dim ? WrapDim(*dim, self->rank()) : std::nullopt;
   if (!d || !self->sizes[*d].is_literal()) return;
   const uint32_t count = call.program().node(call.node()).results.count;
   for (int64_t i = 0; i < self->sizes[*d].value && i < count; ++i) {
@@ -310,14 +313,15 @@ enum SplitForm : uint32_t { kSize, kSizes, kChunks };
 void Split(InferCall& call, uint32_t form) {
   const Type* self = Self(call);
   const auto dim = call.Int(2);
-  const auto d = self != nullptr && dim ? WrapDim(*dim, self->rank())
-                                        : std::nullopt;
+  const auto d =
+      self != nullptr && dim ? WrapDim(*dim, self->rank()) : std::nullopt;
   if (!d) return;
   const uint32_t count = call.program().node(call.node()).results.count;
   const InferredSize whole = InferredSize::Of(self->sizes[*d]);
   int64_t piece = -1;
   if (const auto n = call.Int(1); n && *n > 0 && whole.is_literal()) {
-    piece = form == kSize ? *n : (whole.value > 0 ? (whole.value - 1) / *n + 1 : 0);
+    piece =
+        form == kSize ? *n : (whole.value > 0 ? (whole.value - 1) / *n + 1 : 0);
   }
   const auto sizes = call.Items(1);
   for (uint32_t i = 0; i < count; ++i) {
@@ -338,7 +342,8 @@ void AsStrided(InferCall& call, uint32_t) {
   const Type* self = call.Tensor(0);
   const auto items = call.Items(1);
   if (self == nullptr || items.size() > InferredType::kMaxRank) return;
-  InferredType& out = call.AddTensor(self->dtype, static_cast<int>(items.size()));
+  InferredType& out =
+      call.AddTensor(self->dtype, static_cast<int>(items.size()));
   for (int d = 0; d < out.rank; ++d) out.sizes[d] = call.Size(items[d]);
 }
 
@@ -362,14 +367,15 @@ void Repeat(InferCall& call, uint32_t) {
   const Type* self = Self(call);
   const auto items = call.Items(1);
   if (self == nullptr || items.size() < self->sizes.size()) return;
-  InferredType& out = call.AddTensor(self->dtype, static_cast<int>(items.size()));
+  InferredType& out =
+      call.AddTensor(self->dtype, static_cast<int>(items.size()));
   const size_t added = items.size() - self->sizes.size();
   for (int d = 0; d < out.rank; ++d) {
     const size_t at = static_cast<size_t>(d);
-    out.sizes[d] = TimesLiteral(
-        at < added ? InferredSize::Literal(1)
-                   : InferredSize::Of(self->sizes[at - added]),
-        call.Size(items[d]));
+    out.sizes[d] =
+        TimesLiteral(at < added ? InferredSize::Literal(1)
+                                : InferredSize::Of(self->sizes[at - added]),
+                     call.Size(items[d]));
   }
 }
 
@@ -408,7 +414,8 @@ void Cat(InferCall& call, uint32_t) {
     if (t == nullptr || t->rank() > InferredType::kMaxRank) return;
     promotion.AddTensor(t->dtype, t->rank() > 0);
     // A tensor of size [0] joins anything; leave such calls open.
-    if (t->rank() == 1 && !(t->sizes[0].is_literal() && t->sizes[0].value > 0)) {
+    if (t->rank() == 1 &&
+        !(t->sizes[0].is_literal() && t->sizes[0].value > 0)) {
       is_regular = false;
     }
     if (first == nullptr) {
@@ -437,7 +444,8 @@ void Cat(InferCall& call, uint32_t) {
       if (t.sizes[i].is_literal()) out.sizes[i] = InferredSize::Of(t.sizes[i]);
     }
   }
-  out.sizes[*d] = items.size() == 1 ? InferredSize::Of(first->sizes[*d]) : total;
+  out.sizes[*d] =
+      items.size() == 1 ? InferredSize::Of(first->sizes[*d]) : total;
 }
 
 void Stack(InferCall& call, uint32_t) {

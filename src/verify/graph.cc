@@ -93,7 +93,8 @@ class GraphChecker {
   void WalkGraph(GraphId g) {
     const Graph& graph = p_.graph(g);
     if (!IsString(graph.name)) {
-      v_.diags.Error(Rule::kGraph01, Place::Node("graph #" + std::to_string(g.index)))
+      v_.diags.Error(Rule::kGraph01,
+                     Place::Node("graph #" + std::to_string(g.index)))
           << "the graph's name is no interned string";
       return;
     }
@@ -250,7 +251,7 @@ class GraphChecker {
         value_graph_[id.index] != kNowhere) {
       v_.diags.Error(Rule::kGraph06, PlaceOf(g, n))
           << "result " << index
-          << (value.def != n        ? " states another definition"
+          << (value.def != n         ? " states another definition"
               : value.index != index ? " states another position than it has"
                                      : " is defined twice");
       return;
@@ -264,9 +265,8 @@ class GraphChecker {
       // V-GRAPH-11: an argument is one place of one node.
       if (is_arg_taken_[id.index] || depth > kMaxListDepth) {
         v_.diags.Error(Rule::kGraph11, PlaceOf(g, n))
-            << (depth > kMaxListDepth
-                    ? "arguments are nested too deeply"
-                    : "an argument belongs to two places");
+            << (depth > kMaxListDepth ? "arguments are nested too deeply"
+                                      : "an argument belongs to two places");
         return;
       }
       is_arg_taken_[id.index] = true;
@@ -372,13 +372,14 @@ class GraphChecker {
       const auto is_type = [&](TypeId t) {
         return t.index < p_.context().types.size();
       };
-      if (!is_sound || !std::all_of(d.inputs.begin(), d.inputs.end(), is_type) ||
+      if (!is_sound ||
+          !std::all_of(d.inputs.begin(), d.inputs.end(), is_type) ||
           !std::all_of(d.outputs.begin(), d.outputs.end(), is_type)) {
         v_.diags.Error(Rule::kGraph01)
             << "a delegate names a string or type that doesn't exist";
       }
-      if (d.source.valid() && (d.source.index >= p_.num_graphs() ||
-                               p_.graph(d.source).is_erased)) {
+      if (d.source.valid() &&
+          (d.source.index >= p_.num_graphs() || p_.graph(d.source).is_erased)) {
         v_.diags.Error(Rule::kGraph09)
             << "a delegate was compiled from a graph that doesn't exist";
       }
@@ -536,16 +537,14 @@ void CheckDeclarations(const Verification& v, GraphId g) {
   const Graph& graph = v.program.graph(g);
   const size_t num_outputs = v.program.outputs(g).size();
   if (graph.returns_single && num_outputs != 1) {
-    v.Error(Rule::kGraph12, g)
-        << "the graph returns a bare value, but has " << num_outputs
-        << " outputs, expected 1";
+    v.Error(Rule::kGraph12, g) << "the graph returns a bare value, but has "
+                               << num_outputs << " outputs, expected 1";
   }
   if (graph.parameters.empty()) return;
   if (graph.parameters.size() != graph.inputs.size()) {
-    v.Error(Rule::kGraph13, g)
-        << "the graph has " << graph.parameters.size()
-        << " parameter names, expected one for each of " << graph.inputs.size()
-        << " inputs";
+    v.Error(Rule::kGraph13, g) << "the graph has " << graph.parameters.size()
+                               << " parameter names, expected one for each of "
+                               << graph.inputs.size() << " inputs";
     return;
   }
   std::vector<StringId> names;

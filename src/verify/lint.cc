@@ -1,7 +1,7 @@
 // W: lints. What is legal but seldom meant.
 //
-// Lints look only at programs without errors. W-STATE-01 compares weights and so
-// reads them; the others look at the program alone.
+// Lints look only at programs without errors. W-STATE-01 compares weights and
+// so reads them; the others look at the program alone.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -257,8 +257,8 @@ class Linter {
           continue;
         }
         const std::string_view name = p_.op_name(n);
-        const bool is_pytorch = name.substr(0, 5) == "aten." ||
-                                name.substr(0, 6) == "prims.";
+        const bool is_pytorch =
+            name.substr(0, 5) == "aten." || name.substr(0, 6) == "prims.";
         if (!is_pytorch || !seen.insert(p_.node(n).op).second) continue;
         v_.diags.Warning(Rule::kLintOp01,
                          Place::Node(p_.Describe(GraphId(g), n)))

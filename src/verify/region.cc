@@ -97,7 +97,8 @@ class ChildCallCheck {
     const Type &a = p_.type(outside), &b = p_.type(inside);
     // Hybrid graphs leave types open where a sample run didn't fill them in.
     if (a.kind == TypeKind::kNone || b.kind == TypeKind::kNone) return;
-    if (a.is_tensor() == b.is_tensor() && (!a.is_tensor() || TypesAgree(a, b))) {
+    if (a.is_tensor() == b.is_tensor() &&
+        (!a.is_tensor() || TypesAgree(a, b))) {
       return;
     }
     v_.Error(Rule::kRegion03, g_, n_).Note(v_.At(child_id_), "declared here")
@@ -236,8 +237,7 @@ void CheckDelegate(const Verification& v, const Delegate& d) {
     DelegateError(v, Rule::kRegion09, d)
         << d.input_names.size() << " and " << d.output_names.size()
         << " binding names, expected none or one for each of "
-        << d.inputs.size() << " inputs and " << d.outputs.size()
-        << " outputs";
+        << d.inputs.size() << " inputs and " << d.outputs.size() << " outputs";
   }
 }
 
@@ -257,8 +257,7 @@ void VerifyGetState(const Verification& v, GraphId g, NodeId n) {
   if (!TypesAgree(p.type(found), p.type(entry.type))) {
     v.Error(Rule::kSig14, g, n)
         << "'" << p.view(entry.fqn) << "' is stored as "
-        << v.TypeText(entry.type) << ", the reference is "
-        << v.TypeText(found);
+        << v.TypeText(entry.type) << ", the reference is " << v.TypeText(found);
   }
 }
 

@@ -16,8 +16,8 @@ namespace {
 
 DiagnosticBuilder EntryError(const Verification& v, Rule rule,
                              const StateEntry& entry) {
-  return v.diags.Error(rule, Place::Node(std::string(
-                                 v.program.view(entry.fqn))))
+  return v.diags.Error(rule,
+                       Place::Node(std::string(v.program.view(entry.fqn))))
          << Name(entry.kind) << ": ";
 }
 
@@ -56,7 +56,8 @@ void CheckEntry(const Verification& v, const StateEntry& entry) {
       (!is_object && (!type.is_tensor() || !IsAllLiteral(type)))) {
     EntryError(v, Rule::kState01, entry)
         << "the type is " << v.TypeText(entry.type) << ", expected "
-        << (is_object ? "an object" : "a tensor with sizes and strides in numbers");
+        << (is_object ? "an object"
+                      : "a tensor with sizes and strides in numbers");
     return;
   }
   // V-STATE-02: a tensor has a storage.

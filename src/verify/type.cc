@@ -160,13 +160,13 @@ void TypeChapter::Compare(GraphId g, NodeId n, uint32_t i,
   const Type& stated = p.type(result);
   const auto error = [&](Rule rule) {
     return v_.Error(rule, g, n)
-           << "result " << i << " is "
-           << v_.TypeText(p.value(result).type) << ", but " << p.op_name(n)
-           << " gives ";
+           << "result " << i << " is " << v_.TypeText(p.value(result).type)
+           << ", but " << p.op_name(n) << " gives ";
   };
   // V-TYPE-06: scalars and tensors aren't mixed up.
   if (stated.kind != inferred.kind) {
-    const bool is_fixed = stated.is_literal() || inferred.kind == TypeKind::kNone;
+    const bool is_fixed =
+        stated.is_literal() || inferred.kind == TypeKind::kNone;
     if (is_fixed && inferred.kind != TypeKind::kTensor) return;
     error(Rule::kType06) << "another kind of value";
     return;

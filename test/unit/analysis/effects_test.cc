@@ -65,10 +65,9 @@ TEST_F(EffectsTest, CallsWriteWhatTheirGraphsWrite) {
   Node(call, {x, y}, {type}, Program::kRoot);
   EXPECT_EQ(ComputeEffects(program, call).writes, std::vector<ValueId>{y});
   const ValueId p0 = Input(Literals(DType::kBool, {}), "p0");
-  const NodeId cond = Op("higher_order.cond",
-                         {p0, Arg::OfGraph(child), Arg::OfGraph(child),
-                          List{y, x}},
-                         {type});
+  const NodeId cond =
+      Op("higher_order.cond",
+         {p0, Arg::OfGraph(child), Arg::OfGraph(child), List{y, x}}, {type});
   EXPECT_EQ(ComputeEffects(program, cond).writes, std::vector<ValueId>{x});
 }
 
@@ -101,7 +100,8 @@ TEST_F(EffectsTest, ViewsJoinTheirBase) {
   const ValueId sum = Value("aten.add.Tensor", {t, y}, type);
   const NodeId split =
       Op("aten.split.Tensor", {y, 1}, {F32({1, 2}), F32({1, 2})});
-  const ValueId dropped = Value("aten.dropout.default", {sum, 0.5, false}, type);
+  const ValueId dropped =
+      Value("aten.dropout.default", {sum, 0.5, false}, type);
   const AliasClasses aliases(program, Program::kRoot);
   EXPECT_TRUE(aliases.MayAlias(x, t));
   EXPECT_FALSE(aliases.MayAlias(x, y));

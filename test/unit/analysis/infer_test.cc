@@ -44,8 +44,7 @@ class InferTest : public testing::Test, public Builder {
   // What is inferred for a call of `op`; the stated result plays no part.
   std::string Of(std::string_view op, const std::vector<Item>& args,
                  size_t results = 1, size_t which = 0) {
-    const NodeId n =
-        Op(op, args, std::vector<TypeId>(results, F32({})));
+    const NodeId n = Op(op, args, std::vector<TypeId>(results, F32({})));
     return Infer(*this, n, which);
   }
 };
@@ -78,7 +77,8 @@ TEST_F(InferTest, MarksTheDefaultDtype) {
   const NodeId by_number = Op("aten.mul.Tensor", {i, 1.5}, {F32({3})});
   const NodeId by_division = Op("aten.div.Tensor", {i, i}, {F32({3})});
   const NodeId by_tensor = Op("aten.mul.Tensor", {i, f}, {F32({3})});
-  const NodeId zeros = Op("aten.zeros.default", {List{2}}, {F32({2})});
+  const NodeId zeros =
+      Op("aten.zeros.default", std::vector<Item>{Item(List{2})}, {F32({2})});
   EXPECT_TRUE(InferTypes(program, by_number)[0].is_default_dtype);
   EXPECT_TRUE(InferTypes(program, by_division)[0].is_default_dtype);
   EXPECT_FALSE(InferTypes(program, by_tensor)[0].is_default_dtype);
@@ -86,12 +86,12 @@ TEST_F(InferTest, MarksTheDefaultDtype) {
 }
 
 TEST_F(InferTest, KeepsSymbolsAndAdmitsWhatDepends) {
-  const ValueId x = Input(
-      Tensor(DType::kFloat32, {Sym("s0"), Lit(4), Sym("s1")}), "x");
+  const ValueId x =
+      Input(Tensor(DType::kFloat32, {Sym("s0"), Lit(4), Sym("s1")}), "x");
   const ValueId y =
       Input(Tensor(DType::kFloat32, {Lit(1), Lit(4), Sym("s1")}), "y");
-  const ValueId z = Input(
-      Tensor(DType::kFloat32, {Lit(5), Lit(4), Sym("s1")}), "z");
+  const ValueId z =
+      Input(Tensor(DType::kFloat32, {Lit(5), Lit(4), Sym("s1")}), "z");
   EXPECT_EQ(Of("aten.add.Tensor", {x, y}), "f32[s0, 4, s1]");
   EXPECT_EQ(Of("aten.add.Tensor", {x, z}), "f32[?, 4, s1]");
   EXPECT_EQ(Of("aten.view.default", {x, List{4, -1}}), "f32[4, ?]");

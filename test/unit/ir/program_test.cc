@@ -53,9 +53,9 @@ TEST(Uses, FollowRandomEdits) {
       switch (nodes.empty() ? 0 : random() % 8) {
         case 0:
         case 1:
-          nodes.push_back(b.Op("aten.cat.default",
-                               {std::vector<Builder::Item>{any(), any()}, any()},
-                               {type}));
+          nodes.push_back(
+              b.Op("aten.cat.default",
+                   {std::vector<Builder::Item>{any(), any()}, any()}, {type}));
           values.push_back(p.node(nodes.back()).results[0]);
           break;
         case 2: {
@@ -162,9 +162,9 @@ TEST(Clone, TakesNestedGraphsAlong) {
   b.Return({b.Value("aten.neg.default", {i}, type, inner)}, inner);
   const GraphId outer = p.AddGraph("outer");
   const ValueId o = b.Input(type, "o", outer);
-  const NodeId call = b.Op(
-      "higher_order.invoke_subgraph",
-      {Arg::OfGraph(inner), Arg::None(), o}, {type}, outer);
+  const NodeId call =
+      b.Op("higher_order.invoke_subgraph",
+           {Arg::OfGraph(inner), Arg::None(), o}, {type}, outer);
   b.Return({p.node(call).results[0], 3}, outer);
 
   CloneMap map;
@@ -215,8 +215,7 @@ TEST(Context, InternsOnce) {
   EXPECT_TRUE(c.op(c.InternOp("_operator.add")).is_python_function);
   for (const char* target :
        {"torch.ops.aten.add.Tensor", "_operator.mul", "torch.sym_max",
-        "torch.ops.higher_order.cond", "#ext:op", "odd thing",
-        "math.trunc"}) {
+        "torch.ops.higher_order.cond", "#ext:op", "odd thing", "math.trunc"}) {
     EXPECT_EQ(Pt2Target(OpNameOfPt2Target(target)), target);
   }
   Form plain(2), list = {{FormItem::Kind::kList, 3}};
