@@ -147,9 +147,11 @@ bool AlignOperand(KernelCall& call, Tensor tensor, std::vector<int> labels,
   return true;
 }
 
+// In the tensor's own dtype: a plain sum of small integers gives int64.
 bool SumOver(KernelCall& call, const Sizes& dims, Tensor* tensor) {
-  return dims.empty() || CallKernel(call, "aten.sum.dim_IntList",
-                                    {*tensor, IntList(dims), true}, tensor);
+  return dims.empty() ||
+         CallKernel(call, "aten.sum.dim_IntList",
+                    {*tensor, IntList(dims), true, tensor->dtype()}, tensor);
 }
 
 // The product of two aligned operands with `sum_dims` summed (size 1 is kept),
@@ -274,7 +276,11 @@ bool Einsum(KernelCall& call) {
     for (int64_t d = out_rank; d < rank; ++d) dims.push_back(d);
     if (!SumOver(call, dims, &result)) return false;
   }
-  for (int64_t d = rank - 1; d >= out_rank; --d) result = Squeezed(result, d);
+  // A view, not a squeeze: the strides of dimensions of size 1 follow from it.
+  if (rank > out_rank) {
+    result = Reshaped(
+        result, {result.sizes().begin(), result.sizes().begin() + out_rank});
+  }
   call.Return(result);
   return true;
 }
@@ -449,9 +455,11 @@ bool Addr(KernelCall& call) {
   if (a.dim() != 1 || b.dim() != 1) {
     return call.Fail("addr: expected two vectors");
   }
-  Tensor out;
-  if (!Product(call, Unsqueezed(a, 1), Unsqueezed(b, 0),
-               {call.tensor(0), call.Scalar(3), call.Scalar(4)}, &out)) {
+  // Unlike in addmm, an alpha of 0 doesn't drop the product.
+  Tensor scaled, out;
+  if (!CallKernel(call, "aten.mul.Scalar", {a, call.Scalar(4)}, &scaled) ||
+      !Product(call, Unsqueezed(scaled, 1), Unsqueezed(b, 0),
+               {call.tensor(0), call.Scalar(3), {}}, &out)) {
     return false;
   }
   call.Return(out);

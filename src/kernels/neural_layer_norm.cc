@@ -133,6 +133,9 @@ bool GroupNormAll(KernelCall& call, const Tensor& input, const Tensor& weight,
                      std::to_string(groups) + " groups");
   }
   if (!CheckSizes(call, {batch, channels, inner})) return false;
+  if (channels == 0 || inner == 0) {
+    return call.Fail("group_norm: no channels or no elements per channel");
+  }
   if (batch * channels * inner != input.numel()) {
     return call.Fail("group_norm: the input doesn't have N * C * HxW elements");
   }

@@ -70,6 +70,23 @@ bool MseLoss(KernelCall& call) {
 }
 
 bool L1Loss(KernelCall& call) {
+  if (IsComplex(call.tensor(0).dtype()) || IsComplex(call.tensor(1).dtype())) {
+    const int64_t reduction = call.Int(2);
+    Tensor difference, distance;
+    if (!CheckReduction(call, reduction) ||
+        !CallKernel(call, "aten.sub.Tensor", {call.tensor(0), call.tensor(1)},
+                    &difference) ||
+        !CallKernel(call, "aten.abs.default", {difference}, &distance)) {
+      return false;
+    }
+    if (reduction == kNone) {
+      call.Return(distance);
+      return true;
+    }
+    return ForwardTo(
+        call, reduction == kMean ? "aten.mean.default" : "aten.sum.default",
+        {distance});
+  }
   return PairLoss(call, call.Int(2),
                   [](double x, double t) { return std::abs(x - t); });
 }

@@ -194,9 +194,10 @@ bool Resample(KernelCall& call, Kind kind, const Tensor& from,
       values =
           ApplyTaps(values, axes[i], AllTaps(kind, axes[i]), inner, backward);
       inner *= backward ? axes[i].in : axes[i].out;
-    }
-    if (dtype == DType::kUInt8) {
-      for (double& v : values) v = std::clamp(std::round(v), 0.0, 255.0);
+      // PyTorch keeps bytes between the passes as well.
+      if (dtype == DType::kUInt8) {
+        for (double& v : values) v = std::clamp(std::round(v), 0.0, 255.0);
+      }
     }
     WriteAll(&out, values);
   }
