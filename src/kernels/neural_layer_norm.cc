@@ -119,6 +119,68 @@ bool LayerNorm(KernelCall& call) {
   return true;
 }
 
+// The gradients that output_mask asks for; None for the others. With
+// x̂ = (x − mean)·rstd and h = grad·weight:
+//   input:  rstd·(h − mean(h) − x̂·mean(h·x̂)) per row
+//   weight: Σ grad·x̂, bias: Σ grad, over the rows
+bool NativeLayerNormBackward(KernelCall& call) {
+  const Tensor &grad = call.tensor(0), &input = call.tensor(1);
+  const Sizes shape = call.Ints(2);
+  const Tensor weight = call.OptionalTensor(5), bias = call.OptionalTensor(6);
+  const std::vector<int64_t> mask = call.Ints(7);
+  if (!CheckNormalizedShape(call, input, shape, weight, bias)) return false;
+  const int64_t width = NumElements(shape);
+  const int64_t rows = width == 0 ? 0 : input.numel() / width;
+  if (grad.sizes() != input.sizes() || call.tensor(3).numel() != rows ||
+      call.tensor(4).numel() != rows || mask.size() != 3) {
+    return call.Fail("layer_norm backward: arguments don't fit together");
+  }
+  const std::vector<double> g = ReadAll<double>(grad);
+  const std::vector<double> x = ReadAll<double>(input);
+  const std::vector<double> mean = ReadAll<double>(call.tensor(3));
+  const std::vector<double> rstd = ReadAll<double>(call.tensor(4));
+  std::vector<double> scale(static_cast<size_t>(width), 1.0);
+  if (weight.defined()) scale = ReadAll<double>(weight);
+  std::vector<double> to_input(x.size());
+  std::vector<double> to_weight(scale.size()), to_bias(scale.size());
+  for (size_t row = 0; row < mean.size(); ++row) {
+    const size_t start = row * scale.size();
+    double sum = 0, product = 0;
+    for (size_t i = 0; i < scale.size(); ++i) {
+      const double h = g[start + i] * scale[i];
+      const double centred = (x[start + i] - mean[row]) * rstd[row];
+      sum += h;
+      product += h * centred;
+      to_weight[i] += g[start + i] * centred;
+      to_bias[i] += g[start + i];
+    }
+    const double count = static_cast<double>(width);
+    for (size_t i = 0; i < scale.size(); ++i) {
+      const double centred = (x[start + i] - mean[row]) * rstd[row];
+      to_input[start + i] = rstd[row] * (g[start + i] * scale[i] - sum / count -
+                                         centred * product / count);
+    }
+  }
+  const auto give = [&](bool wanted, DType dtype, const Sizes& sizes,
+                        const std::vector<double>& values) {
+    Tensor out;
+    if (wanted) {
+      if (!Allocate(call, dtype, sizes, &out)) return false;
+      WriteAll(&out, values);
+      call.Return(out);
+    } else {
+      call.Return(RuntimeValue());
+    }
+    return true;
+  };
+  return give(mask[0] != 0, input.dtype(), input.sizes(), to_input) &&
+         give(mask[1] != 0 && weight.defined(),
+              weight.defined() ? weight.dtype() : input.dtype(), shape,
+              to_weight) &&
+         give(mask[2] != 0 && bias.defined(),
+              bias.defined() ? bias.dtype() : input.dtype(), shape, to_bias);
+}
+
 // weight and bias are per channel; mean and rstd per sample and group.
 bool GroupNormAll(KernelCall& call, const Tensor& input, const Tensor& weight,
                   const Tensor& bias, int64_t batch, int64_t channels,
@@ -264,6 +326,7 @@ bool RmsNorm(KernelCall& call) {
 constexpr KernelEntry kEntries[] = {
     {"aten.layer_norm.default", LayerNorm},
     {"aten.native_layer_norm.default", NativeLayerNorm},
+    {"aten.native_layer_norm_backward.default", NativeLayerNormBackward},
     {"aten.group_norm.default", GroupNorm},
     {"aten.native_group_norm.default", NativeGroupNorm},
     {"aten.rms_norm.default", RmsNorm},
