@@ -1,5 +1,7 @@
 #include "kernels/kernel.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "kernels/elements.h"
@@ -160,6 +162,24 @@ bool FitsElement(SchemaType type, const RuntimeValue& value) {
   return false;
 }
 
+// Kernels hold operands in compute types of up to 16 bytes per element. What
+// the machine can't hold so (an expanded view shows any number of elements)
+// is refused before a kernel tries.
+int64_t MaxElements() {
+  static const int64_t limit = [] {
+    const int64_t pages = sysconf(_SC_PHYS_PAGES);
+    const int64_t page = sysconf(_SC_PAGE_SIZE);
+    return pages > 0 && page > 0 ? pages * page / 16 : INT64_MAX;
+  }();
+  return limit;
+}
+
+bool IsTooLarge(const RuntimeValue& value) {
+  if (value.is_tensor()) return value.tensor().numel() > MaxElements();
+  return value.is_list() &&
+         std::any_of(value.list().begin(), value.list().end(), IsTooLarge);
+}
+
 bool FitsArg(const SchemaArg& arg, const RuntimeValue& value) {
   if (value.is_none() && arg.is_optional) return true;
   if (!arg.is_list) return FitsElement(arg.type, value);
@@ -269,6 +289,11 @@ bool CompleteArgs(const OpSchema& schema, std::vector<RuntimeValue>* given,
       }
       (*given)[i] = DefaultValue(arg);
       continue;
+    }
+    if (IsTooLarge((*given)[i])) {
+      *error = schema.name + ": argument '" + arg.name +
+               "' has more elements than memory holds";
+      return false;
     }
     if (!FitsArg(arg, (*given)[i])) {
       *error = schema.name + ": argument '" + arg.name +

@@ -8,13 +8,15 @@ namespace tenon {
 bool ReadDims(KernelCall& call, const Tensor& self, const RuntimeValue& dims,
               bool empty_is_all, std::vector<bool>* reduced) {
   reduced->assign(self.sizes().size(), false);
+  const auto number = [](const RuntimeValue& dim) {
+    return dim.is_tensor() ? ReadOne<int64_t>(dim.tensor())
+                           : ScalarAs<int64_t>(dim);
+  };
   Sizes list;
   if (dims.is_list()) {
-    for (const RuntimeValue& item : dims.list()) {
-      list.push_back(ScalarAs<int64_t>(item));
-    }
+    for (const RuntimeValue& item : dims.list()) list.push_back(number(item));
   } else if (!dims.is_none()) {
-    list.push_back(ScalarAs<int64_t>(dims));
+    list.push_back(number(dims));
   }
   if (dims.is_none() || (list.empty() && empty_is_all)) {
     reduced->assign(self.sizes().size(), true);

@@ -144,6 +144,7 @@ TEST(PointwiseTest, ImpossibleSizesAreAnError) {
   const Tensor wide = one.View({int64_t{1} << 40, 1}, {0, 1}, 0);
   const Tensor tall = one.View({1, int64_t{1} << 40}, {1, 0}, 0);
   EXPECT_NE(CallKernel("aten.add.Tensor", {wide, tall}).error, "");
+  EXPECT_NE(CallKernel("aten.sum.default", {wide}).error, "");
   EXPECT_NE(CallKernel("aten.arange.default", {int64_t{1} << 62}).error, "");
   EXPECT_NE(CallKernel("aten.arange.default", {1e18}).error, "");
   EXPECT_NE(
