@@ -239,13 +239,21 @@ class Differ {
     return out;
   }
 
+  // As many removed as added nodes, with the same results: each replaces the
+  // other. Else only nodes of one operator are paired.
   void PairByOperator(const std::vector<NodeId>& removed,
                       const std::vector<NodeId>& added,
                       std::vector<NodeChange>* out) {
+    const bool are_replaced = std::equal(
+        removed.begin(), removed.end(), added.begin(), added.end(),
+        [&](NodeId x, NodeId y) { return HasSameResults(x, y); });
     size_t next = 0;
     for (const NodeId x : removed) {
       size_t j = next;
-      while (j < added.size() && !IsSameOperator(x, added[j])) ++j;
+      while (!are_replaced && j < added.size() &&
+             !IsSameOperator(x, added[j])) {
+        ++j;
+      }
       if (j == added.size()) {
         out->push_back({x, NodeId()});
         continue;
@@ -263,6 +271,17 @@ class Differ {
     const Node& m = a_.node(x);
     const Node& n = b_.node(y);
     return m.kind == n.kind && m.op == n.op;
+  }
+
+  bool HasSameResults(NodeId x, NodeId y) const {
+    const ValueRange xs = a_.node(x).results, ys = b_.node(y).results;
+    if (xs.count != ys.count || a_.node(x).kind != b_.node(y).kind) {
+      return false;
+    }
+    for (uint32_t i = 0; i < xs.count; ++i) {
+      if (a_.value(xs[i]).type != b_.value(ys[i]).type) return false;
+    }
+    return true;
   }
 
   bool ArePartners(GraphId g, GraphId h, ValueId x, ValueId y) const {

@@ -4,7 +4,8 @@
 //   1 by history: the same operator over the same operands, back to the inputs
 //   2 by content: the same operator and literals, in order (a shortest edit
 //     script over what round 1 left)
-//   3 by operator: a removed and an added node at the same place
+//   3 by place: a removed and an added node between the same pairs, of the
+//     same operator or with results of the same types
 // A pair of round 2 counts as changed only if its operands aren't paired with
 // each other, so that one changed node doesn't mark all that follows it.
 #pragma once

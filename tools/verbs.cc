@@ -15,7 +15,7 @@ constexpr const Verb* kVerbs[] = {
     &kRuleVerb,
 };
 
-constexpr size_t kSummaryColumn = 12;
+constexpr size_t kSummaryColumn = 13;
 
 std::string GeneralHelp() {
   std::string out =

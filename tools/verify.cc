@@ -22,9 +22,10 @@ constexpr Option kOptions[] = {
 
 constexpr size_t kManyFiles = 1'000'000;
 
-// Puts the file in front of places that name only a node.
-void NameFile(const std::string& path, const Diagnostics& from,
-              Diagnostics* to) {
+// Adds the findings of one file; `path`, if not empty, goes in front of places
+// that name only a node.
+void Append(const std::string& path, const Diagnostics& from,
+            Diagnostics* to) {
   for (Diagnostic d : from.all()) {
     if (d.place.file.empty()) d.place.file = path;
     for (Note& note : d.notes) {
@@ -56,6 +57,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
   VerifyOptions verify;
   verify.lint = line.Has("--lint");
 
+  // Text about one file needn't repeat its name; other formats have a slot for
+  // it that is always filled.
+  const bool names_file = line.arguments().size() > 1 ||
+                          console.format() != FindingFormat::kText;
   Diagnostics all(*limit);
   std::string fine;
   for (const std::string& path : line.arguments()) {
@@ -63,7 +68,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
     const Expected<LoadedProgram> loaded =
         ReadProgram(path, std::make_shared<Context>(), read, diags);
     const bool holds = loaded && Verify(loaded->program, verify, diags);
-    NameFile(path, diags, &all);
+    Append(names_file ? path : "", diags, &all);
     if (holds && diags.all().empty()) fine += Fine(path, loaded->program);
   }
   console.ReportAsData(all);
