@@ -245,6 +245,73 @@ bool GroupNormAll(KernelCall& call, const Tensor& input, const Tensor& weight,
   return true;
 }
 
+// Likewise, over the groups of channels.
+bool NativeGroupNormBackward(KernelCall& call) {
+  const Tensor &grad = call.tensor(0), &input = call.tensor(1);
+  const Tensor weight = call.OptionalTensor(4);
+  const int64_t batch = call.Int(5), channels = call.Int(6);
+  const int64_t inner = call.Int(7), groups = call.Int(8);
+  const std::vector<int64_t> mask = call.Ints(9);
+  if (!CheckSizes(call, {batch, channels, inner})) return false;
+  if (groups <= 0 || channels % groups != 0 || mask.size() != 3 ||
+      grad.sizes() != input.sizes() ||
+      input.numel() != batch * channels * inner ||
+      call.tensor(2).numel() != batch * groups ||
+      call.tensor(3).numel() != batch * groups ||
+      (weight.defined() && weight.numel() != channels)) {
+    return call.Fail("group_norm backward: arguments don't fit together");
+  }
+  const std::vector<double> g = ReadAll<double>(grad);
+  const std::vector<double> x = ReadAll<double>(input);
+  const std::vector<double> mean = ReadAll<double>(call.tensor(2));
+  const std::vector<double> rstd = ReadAll<double>(call.tensor(3));
+  std::vector<double> scale(static_cast<size_t>(channels), 1.0);
+  if (weight.defined()) scale = ReadAll<double>(weight);
+  std::vector<double> to_input(x.size());
+  std::vector<double> to_weight(scale.size()), to_bias(scale.size());
+  const int64_t width = channels / groups * inner;
+  for (size_t line = 0; line < mean.size() && width > 0; ++line) {
+    const size_t start = line * static_cast<size_t>(width);
+    const auto channel = [&](int64_t i) {
+      return static_cast<size_t>(static_cast<int64_t>(line) % groups *
+                                     (channels / groups) +
+                                 i / inner);
+    };
+    double sum = 0, product = 0;
+    for (int64_t i = 0; i < width; ++i) {
+      const size_t at = start + static_cast<size_t>(i);
+      const double centred = (x[at] - mean[line]) * rstd[line];
+      sum += g[at] * scale[channel(i)];
+      product += g[at] * scale[channel(i)] * centred;
+      to_weight[channel(i)] += g[at] * centred;
+      to_bias[channel(i)] += g[at];
+    }
+    for (int64_t i = 0; i < width; ++i) {
+      const size_t at = start + static_cast<size_t>(i);
+      const double centred = (x[at] - mean[line]) * rstd[line];
+      to_input[at] =
+          rstd[line] * (g[at] * scale[channel(i)] -
+                        (sum + centred * product) / static_cast<double>(width));
+    }
+  }
+  const auto give = [&](bool wanted, DType dtype, const Sizes& sizes,
+                        const std::vector<double>& values) {
+    Tensor out;
+    if (!wanted) {
+      call.Return(RuntimeValue());
+      return true;
+    }
+    if (!Allocate(call, dtype, sizes, &out)) return false;
+    WriteAll(&out, values);
+    call.Return(out);
+    return true;
+  };
+  const DType dtype = weight.defined() ? weight.dtype() : input.dtype();
+  return give(mask[0] != 0, input.dtype(), input.sizes(), to_input) &&
+         give(mask[1] != 0, dtype, {channels}, to_weight) &&
+         give(mask[2] != 0, dtype, {channels}, to_bias);
+}
+
 bool NativeGroupNorm(KernelCall& call) {
   return GroupNormAll(call, call.tensor(0), call.OptionalTensor(1),
                       call.OptionalTensor(2), call.Int(3), call.Int(4),
@@ -329,6 +396,7 @@ constexpr KernelEntry kEntries[] = {
     {"aten.native_layer_norm_backward.default", NativeLayerNormBackward},
     {"aten.group_norm.default", GroupNorm},
     {"aten.native_group_norm.default", NativeGroupNorm},
+    {"aten.native_group_norm_backward.default", NativeGroupNormBackward},
     {"aten.rms_norm.default", RmsNorm},
 };
 
