@@ -7,6 +7,11 @@
 namespace tenon {
 namespace {
 
+// Sizes with more dimensions or factors need their strides stated: working
+// them out would take time with the square of their number.
+constexpr size_t kMaxDefaultRank = 64;
+constexpr size_t kMaxFactors = 64;
+
 // A product: literal * base**power * ..., bases in the order of their text.
 class Product {
  public:
@@ -84,7 +89,7 @@ class Product {
       if (Precedes(base, at->base)) break;
     }
     factors_.insert(at, {base, power});
-    return true;
+    return factors_.size() <= kMaxFactors;
   }
 
   // Symbols by name, before anything else.
@@ -100,10 +105,6 @@ class Product {
   int64_t literal_ = 1;
   std::vector<Factor> factors_;
 };
-
-// More dimensions than this need their strides stated: the products of many
-// distinct symbols would grow with the square of their number.
-constexpr size_t kMaxDefaultRank = 64;
 
 }  // namespace
 

@@ -44,6 +44,39 @@ bool Parser::ScanExpression(char close, size_t* begin, size_t* end) {
   return true;
 }
 
+// Every symbol has to be declared, or written out in full somewhere in the
+// expression. Expressions that were found right are remembered.
+bool Parser::CheckSymbols(ExprId id, size_t at) {
+  if (id.index < known_exprs_.size() && known_exprs_[id.index]) return true;
+  const Expr& e = context_.exprs.get(id);
+  if (e.kind == ExprKind::kSymbol) {
+    const std::string name(context_.view(e.text));
+    if (symbols_.find(name) == symbols_.end()) {
+      return Error(at, "found '" + name + "', expected a declared symbol: "
+                           "'symbol " + name +
+                           " (positive=True, integer=True)' further up");
+    }
+  }
+  for (const ExprId arg : e.args) {
+    if (!CheckSymbols(arg, at)) return false;
+  }
+  return true;
+}
+
+// Forgets what symbols written out in full have made bare names mean.
+void Parser::RestoreSymbols(ExprId id) {
+  const Expr& e = context_.exprs.get(id);
+  if (e.kind == ExprKind::kSymbol) {
+    const std::string name(context_.view(e.text));
+    if (const auto it = declared_.find(name); it != declared_.end()) {
+      symbols_[name] = it->second;
+    } else {
+      symbols_.erase(name);
+    }
+  }
+  for (const ExprId arg : e.args) RestoreSymbols(arg);
+}
+
 bool Parser::Expression(size_t begin, size_t end, ExprId* out) {
   const std::string_view text = lexer_.text().substr(begin, end - begin);
   std::string error;
@@ -51,35 +84,15 @@ bool Parser::Expression(size_t begin, size_t end, ExprId* out) {
   const auto expr = context_.exprs.Parse(text, &symbols_, &error, &at);
   if (!expr) return Error(begin + at, error);
   *out = *expr;
+  if (!CheckSymbols(*expr, begin)) return false;
+  if (text.find("Symbol") != std::string_view::npos) {
+    RestoreSymbols(*expr);
+    return true;
+  }
   if (expr->index >= known_exprs_.size()) {
     known_exprs_.resize(expr->index + size_t{1});
   }
-  if (known_exprs_[expr->index]) return true;
-  // A symbol that is written out in full needs no declaration, and is known
-  // under its bare name in this expression only.
-  const bool has_full = text.find("Symbol") != std::string_view::npos;
-  std::vector<ExprId> symbols;
-  context_.exprs.CollectSymbols(*expr, &symbols);
-  for (const ExprId symbol : symbols) {
-    const std::string name(context_.view(context_.exprs.get(symbol).text));
-    if (symbols_.find(name) == symbols_.end()) {
-      return Error(begin, "found '" + name + "', expected a declared symbol: "
-                              "'symbol " + name +
-                              " (positive=True, integer=True)' further up");
-    }
-  }
-  if (!has_full) {
-    known_exprs_[expr->index] = true;
-    return true;
-  }
-  for (const ExprId symbol : symbols) {
-    const std::string name(context_.view(context_.exprs.get(symbol).text));
-    if (const auto it = declared_.find(name); it != declared_.end()) {
-      symbols_[name] = it->second;
-    } else {
-      symbols_.erase(name);
-    }
-  }
+  known_exprs_[expr->index] = true;
   return true;
 }
 

@@ -157,6 +157,8 @@ class Parser {
   bool Size(char close, SymInt* out);
   bool SizeFromText(size_t begin, size_t end, SymInt* out);
   bool Expression(size_t begin, size_t end, ExprId* out);
+  bool CheckSymbols(ExprId id, size_t at);
+  void RestoreSymbols(ExprId id);
   // Up to ',' or `close` outside parentheses and quotes; trims spaces.
   bool ScanExpression(char close, size_t* begin, size_t* end);
   bool EnclosedExpression(ExprId* out);

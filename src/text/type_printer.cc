@@ -96,19 +96,23 @@ bool TypePrinter::IsDeclared(ExprId id) const {
   return it != scope_.end() && it->second == id;
 }
 
+bool TypePrinter::AreSymbolsDeclared(ExprId id) const {
+  const Expr& e = context_.exprs.get(id);
+  if (e.kind == ExprKind::kSymbol) return IsDeclared(id);
+  return std::all_of(e.args.begin(), e.args.end(), [this](ExprId arg) {
+    return AreSymbolsDeclared(arg);
+  });
+}
+
 // Infix where that reads back to the same expression, else in full.
 std::string TypePrinter::ChooseText(ExprId id) {
   std::string infix = context_.exprs.PrintInfix(id);
   if (is_for_messages_) return infix;
-  std::vector<ExprId> symbols;
-  context_.exprs.CollectSymbols(id, &symbols);
-  const bool is_declared =
-      infix.find("Symbol") == std::string::npos &&
-      std::all_of(symbols.begin(), symbols.end(),
-                  [&](ExprId symbol) { return IsDeclared(symbol); });
+  const bool is_short =
+      infix.find("Symbol") == std::string::npos && AreSymbolsDeclared(id);
   std::string error;
   size_t at = 0;
-  if (is_declared && context_.exprs.Parse(infix, &scope_, &error, &at) == id) {
+  if (is_short && context_.exprs.Parse(infix, &scope_, &error, &at) == id) {
     return infix;
   }
   return context_.exprs.PrintSrepr(id);

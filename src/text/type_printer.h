@@ -33,6 +33,7 @@ class TypePrinter {
   void AddSymbol(ExprId symbol);
   // Whether its bare name means this symbol.
   bool IsDeclared(ExprId symbol) const;
+  bool AreSymbolsDeclared(ExprId expr) const;
 
   void AppendType(const Type& type, std::string* out);
   void AppendTensor(const Type& type, std::string* out);
