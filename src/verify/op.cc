@@ -1,7 +1,8 @@
 // V-OP: calls of operators against their schemas.
 //
 // An operator's name has three parts; one that the schema table lacks is
-// opaque and passes as it is. Arguments bear the names of parameters, each at
+// opaque and passes as it is. Of Python's functions only those that PyTorch
+// exports are operators. Arguments bear the names of parameters, each at
 // most once; what has no default is there; each kind suits its parameter, as
 // PyTorch itself takes it: an int where a float, Scalar or Tensor is meant, one
 // int for int[2]. Positional arguments are a gapless prefix of the parameters,
@@ -26,6 +27,20 @@ bool IsOperatorName(std::string_view name) {
     last = c;
   }
   return parts >= 3 && last != '.';
+}
+
+// Python functions that exported programs call: arithmetic of scalars, and
+// PyTorch's own switches around it. Any other callable is code that a file
+// brings along.
+bool IsAllowedFunction(std::string_view name) {
+  static constexpr std::string_view kPrefixes[] = {
+      "_operator.",      "math.",     "builtins.",         "torch.sym_",
+      "torch._sym_",     "torch._C.", "torch._functorch.", "torch.amp.",
+      "torch.autocast.", "#"};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [name](std::string_view prefix) {
+                       return name.substr(0, prefix.size()) == prefix;
+                     });
 }
 
 struct ScalarArity {
@@ -84,7 +99,7 @@ std::string_view Name(ArgKind kind) {
 
 std::string ParameterText(const SchemaArg& a) {
   static constexpr std::string_view kNames[] = {
-      "Tensor", "int",    "float",  "bool",         "Scalar",    "str",
+      "Tensor", "int",    "float",  "bool",          "Scalar",    "str",
       "dtype",  "layout", "device", "memory format", "generator", "object"};
   std::string out(kNames[static_cast<size_t>(a.type)]);
   if (a.is_list) out += "[]";
@@ -103,7 +118,8 @@ OpChapter::Family OpChapter::FamilyOf(OpId op) {
   if (info.is_higher_order) {
     family = Family::kHigherOrder;
   } else if (info.is_python_function) {
-    family = Family::kScalarFunction;
+    family =
+        IsAllowedFunction(name) ? Family::kScalarFunction : Family::kMalformed;
   } else if (info.schema != nullptr || IsOperatorName(name)) {
     family = Family::kPlain;
   } else {
@@ -138,7 +154,8 @@ bool OpChapter::Check(GraphId g, NodeId n, const BoundArgs* bound,
       // V-OP-01: a name that could be an operator's.
       v_.Error(Rule::kOp01, g, n)
           << "'" << p.op_name(n)
-          << "' names no operator: expected namespace.name.overload";
+          << "' names no operator: expected namespace.name.overload, or a"
+             " function of scalars";
       return true;
     case Family::kNew:
       return true;
@@ -180,9 +197,9 @@ void OpChapter::CheckArguments(GraphId g, NodeId n, const BoundArgs& bound,
     if (a == nullptr) {
       // V-OP-04: what has no default is given.
       if (!parameter.has_default) {
-        v_.Error(Rule::kOp04, g, n) << "the argument '" << parameter.name
-                                    << "' of " << bound.schema->name
-                                    << " is missing";
+        v_.Error(Rule::kOp04, g, n)
+            << "the argument '" << parameter.name << "' of "
+            << bound.schema->name << " is missing";
       }
       continue;
     }
@@ -225,17 +242,16 @@ bool OpChapter::CheckResults(GraphId g, NodeId n, const OpSchema& schema) {
   const Node& node = p.node(n);
   const auto& returns = schema.returns;
   const auto bad_count = [&](uint64_t found, std::string_view what) {
-    v_.Error(Rule::kOp07, g, n)
-        << "the node has " << found << " " << what << ", expected "
-        << returns.size();
+    v_.Error(Rule::kOp07, g, n) << "the node has " << found << " " << what
+                                << ", expected " << returns.size();
     return false;
   };
   const auto check_kind = [&](uint32_t i, const SchemaReturn& r) {
     if (ResultSuits(node.results[i], r.type)) return true;
     v_.Error(Rule::kOp08, g, n)
         << "result " << i << " is "
-        << v_.TypeText(p.value(node.results[i]).type) << ", but "
-        << schema.name << " returns another kind there";
+        << v_.TypeText(p.value(node.results[i]).type) << ", but " << schema.name
+        << " returns another kind there";
     return false;
   };
   bool is_fine = true;
@@ -254,10 +270,9 @@ bool OpChapter::CheckResults(GraphId g, NodeId n, const OpSchema& schema) {
     return is_fine;
   }
   const Form& form = p.context().form(node.form);
-  const bool is_all_none =
-      std::all_of(form.begin(), form.end(), [](const FormItem& item) {
-        return item.kind == FormItem::Kind::kNone;
-      });
+  const bool is_all_none = std::all_of(
+      form.begin(), form.end(),
+      [](const FormItem& item) { return item.kind == FormItem::Kind::kNone; });
   if (form.size() != returns.size() && !(returns.empty() && is_all_none)) {
     return bad_count(form.size(), "returns in its form");
   }
@@ -269,9 +284,8 @@ bool OpChapter::CheckResults(GraphId g, NodeId n, const OpSchema& schema) {
                                                                     : 0;
     if (is_list != returns[r].is_list &&
         form[r].kind != FormItem::Kind::kNone) {
-      v_.Error(Rule::kOp07, g, n)
-          << "return " << r << " of " << schema.name
-          << (is_list ? " is no list" : " is a list");
+      v_.Error(Rule::kOp07, g, n) << "return " << r << " of " << schema.name
+                                  << (is_list ? " is no list" : " is a list");
       return false;
     }
     for (uint64_t i = 0; i < count && at + i < node.results.count; ++i) {
@@ -318,9 +332,8 @@ bool OpChapter::ResultSuits(ValueId result, SchemaType type) const {
 bool OpChapter::Suits(const Arg& a, const SchemaArg& parameter) const {
   if (a.kind == ArgKind::kNone) {
     return parameter.is_optional ||
-           (parameter.has_default &&
-            std::holds_alternative<std::monostate>(
-                parameter.default_value.value)) ||
+           (parameter.has_default && std::holds_alternative<std::monostate>(
+                                         parameter.default_value.value)) ||
            parameter.type == SchemaType::kGenerator ||
            parameter.type == SchemaType::kOther;
   }

@@ -14,6 +14,19 @@
 namespace tenon {
 namespace {
 
+// A list of keys that isn't empty, for a container without children.
+bool HasKeysWithoutChildren(const TreeSpec& spec) {
+  std::string_view keys = spec.context;
+  static constexpr std::string_view kMember = "\"dict_context\":";
+  if (const size_t at = keys.find(kMember); at != std::string_view::npos) {
+    keys.remove_prefix(at + kMember.size());
+  }
+  const size_t open = keys.find('[');
+  if (!spec.children.empty() || open == std::string_view::npos) return false;
+  const size_t first = keys.find_first_not_of(" \t\n\r", open + 1);
+  return first != std::string_view::npos && keys[first] != ']';
+}
+
 void CheckContainer(const Verification& v, const TreeSpec& spec,
                     std::string_view which) {
   // V-SPEC-04: leaves are leaves, and keys are as many as children.
@@ -25,7 +38,7 @@ void CheckContainer(const Verification& v, const TreeSpec& spec,
   }
   if (spec.has_keys()) {
     std::vector<std::string> keys = spec.KeysJson();
-    if (keys.size() != spec.children.size()) {
+    if (keys.size() != spec.children.size() || HasKeysWithoutChildren(spec)) {
       v.Error(Rule::kSpec04)
           << which << ": a " << spec.type << " of " << spec.children.size()
           << " children has not as many keys: " << spec.context;
@@ -33,8 +46,8 @@ void CheckContainer(const Verification& v, const TreeSpec& spec,
     std::sort(keys.begin(), keys.end());
     const auto twice = std::adjacent_find(keys.begin(), keys.end());
     if (twice != keys.end()) {
-      v.Error(Rule::kSpec04) << which << ": the key " << *twice
-                             << " occurs twice";
+      v.Error(Rule::kSpec04)
+          << which << ": the key " << *twice << " occurs twice";
     }
   }
   for (const TreeSpec& child : spec.children) CheckContainer(v, child, which);
@@ -52,10 +65,9 @@ void CheckInSpec(const Verification& v, const TreeSpec& spec) {
     return;
   }
   const auto& inputs = v.program.signature.inputs;
-  const auto num_user = static_cast<size_t>(
-      std::count_if(inputs.begin(), inputs.end(), [](const InputSpec& s) {
-        return s.kind == InputKind::kUserInput;
-      }));
+  const auto num_user = static_cast<size_t>(std::count_if(
+      inputs.begin(), inputs.end(),
+      [](const InputSpec& s) { return s.kind == InputKind::kUserInput; }));
   if (spec.num_leaves() != num_user) {
     v.Error(Rule::kSpec02) << "in_spec has " << spec.num_leaves()
                            << " leaves, expected one for each of " << num_user
