@@ -45,18 +45,54 @@ constexpr std::string_view kPlainGlobals[] = {
 
 // Top-level modules through which a pickle can reach the machine.
 constexpr std::string_view kActingModules[] = {
-    "__builtin__", "_io",        "_pickle",     "_posixsubprocess",
-    "asyncio",     "builtins",   "code",        "codeop",
-    "commands",    "ctypes",     "fileinput",   "ftplib",
-    "functools",   "http",       "importlib",   "inspect",
-    "io",          "marshal",    "multiprocessing", "nt",
-    "operator",    "os",         "pathlib",     "pdb",
-    "pickle",      "pip",        "pkgutil",     "platform",
-    "posix",       "posixpath",  "pty",         "pydoc",
-    "runpy",       "shelve",     "shutil",      "signal",
-    "site",        "smtplib",    "socket",      "ssl",
-    "subprocess",  "sys",        "tempfile",    "threading",
-    "timeit",      "types",      "urllib",      "webbrowser",
+    "__builtin__",
+    "_io",
+    "_pickle",
+    "_posixsubprocess",
+    "asyncio",
+    "builtins",
+    "code",
+    "codeop",
+    "commands",
+    "ctypes",
+    "fileinput",
+    "ftplib",
+    "functools",
+    "http",
+    "importlib",
+    "inspect",
+    "io",
+    "marshal",
+    "multiprocessing",
+    "nt",
+    "operator",
+    "os",
+    "pathlib",
+    "pdb",
+    "pickle",
+    "pip",
+    "pkgutil",
+    "platform",
+    "posix",
+    "posixpath",
+    "pty",
+    "pydoc",
+    "runpy",
+    "shelve",
+    "shutil",
+    "signal",
+    "site",
+    "smtplib",
+    "socket",
+    "ssl",
+    "subprocess",
+    "sys",
+    "tempfile",
+    "threading",
+    "timeit",
+    "types",
+    "urllib",
+    "webbrowser",
     "zipimport",
 };
 
@@ -74,8 +110,8 @@ bool CanAct(std::string_view global) {
   if (IsPlain(global)) return false;
   const std::string_view module = global.substr(0, global.find(' '));
   const std::string_view top = module.substr(0, module.find('.'));
-  return std::find(std::begin(kActingModules), std::end(kActingModules),
-                   top) != std::end(kActingModules);
+  return std::find(std::begin(kActingModules), std::end(kActingModules), top) !=
+         std::end(kActingModules);
 }
 
 }  // namespace
@@ -84,9 +120,8 @@ bool IsPlainTorchSave(Bytes bytes, std::string* reason) {
   if (bytes.empty()) return true;
   Diagnostics diags;
   const auto pickle = FindPickle(bytes, "pickle", diags);
-  const auto tree =
-      pickle ? PickleTree::Parse(pickle->bytes, "data.pkl", diags)
-             : Expected<PickleTree>(Failure{});
+  const auto tree = pickle ? PickleTree::Parse(pickle->bytes, "data.pkl", diags)
+                           : Expected<PickleTree>(Failure{});
   if (!tree) {
     *reason = "it can't be read: " + diags.FirstError();
     return false;

@@ -322,7 +322,8 @@ Status PickleParser::Step(uint8_t opcode) {
         return {};
       }
       return PopMark();
-    case kPopMark: return PopMark();
+    case kPopMark:
+      return PopMark();
     case kDup:
       if (Above() < 1) return Underflow();
       stack_.push_back(stack_.back());
@@ -352,8 +353,10 @@ Status PickleParser::Step(uint8_t opcode) {
       PushInt(*value);
       return {};
     }
-    case kLong1: return Long();
-    case kBinFloat: return BigEndianFloat();
+    case kLong1:
+      return Long();
+    case kBinFloat:
+      return BigEndianFloat();
     case kShortBinString:
     case kShortBinUnicode:
       return PushText(PickleKind::kString, ReadSize<uint8_t>());
@@ -364,48 +367,72 @@ Status PickleParser::Step(uint8_t opcode) {
       return PushText(PickleKind::kString, ReadSize<uint64_t>());
     case kShortBinBytes:
       return PushText(PickleKind::kBytes, ReadSize<uint8_t>());
-    case kBinBytes: return PushText(PickleKind::kBytes, ReadSize<uint32_t>());
-    case kBinBytes8: return PushText(PickleKind::kBytes, ReadSize<uint64_t>());
+    case kBinBytes:
+      return PushText(PickleKind::kBytes, ReadSize<uint32_t>());
+    case kBinBytes8:
+      return PushText(PickleKind::kBytes, ReadSize<uint64_t>());
     case kEmptyTuple:
       PushKind(PickleKind::kTuple);
       return {};
-    case kTuple1: return Collect(1, PickleKind::kTuple);
-    case kTuple2: return Collect(2, PickleKind::kTuple);
-    case kTuple3: return Collect(3, PickleKind::kTuple);
-    case kTuple: return CollectToMark(PickleKind::kTuple);
+    case kTuple1:
+      return Collect(1, PickleKind::kTuple);
+    case kTuple2:
+      return Collect(2, PickleKind::kTuple);
+    case kTuple3:
+      return Collect(3, PickleKind::kTuple);
+    case kTuple:
+      return CollectToMark(PickleKind::kTuple);
     case kEmptyList:
       PushKind(PickleKind::kList);
       return {};
-    case kList: return CollectToMark(PickleKind::kList);
-    case kAppend: return AddTo(1, PickleKind::kList, false);
-    case kAppends: return AddTo(Above(), PickleKind::kList, true);
+    case kList:
+      return CollectToMark(PickleKind::kList);
+    case kAppend:
+      return AddTo(1, PickleKind::kList, false);
+    case kAppends:
+      return AddTo(Above(), PickleKind::kList, true);
     case kEmptySet:
       PushKind(PickleKind::kSet);
       return {};
-    case kFrozenSet: return CollectToMark(PickleKind::kSet);
-    case kAddItems: return AddTo(Above(), PickleKind::kSet, true);
+    case kFrozenSet:
+      return CollectToMark(PickleKind::kSet);
+    case kAddItems:
+      return AddTo(Above(), PickleKind::kSet, true);
     case kEmptyDict:
       PushKind(PickleKind::kDict);
       return {};
-    case kDict: return CollectToMark(PickleKind::kDict);
-    case kSetItem: return AddTo(2, PickleKind::kDict, false);
-    case kSetItems: return AddTo(Above(), PickleKind::kDict, true);
+    case kDict:
+      return CollectToMark(PickleKind::kDict);
+    case kSetItem:
+      return AddTo(2, PickleKind::kDict, false);
+    case kSetItems:
+      return AddTo(Above(), PickleKind::kDict, true);
     case kGlobal: {
       const auto module = ReadLine();
       const auto name = module ? ReadLine() : std::nullopt;
       if (!name) return Truncated();
       return Import(*module, *name);
     }
-    case kStackGlobal: return StackGlobal();
-    case kReduce: return Collect(2, PickleKind::kReduce);
-    case kNewObj: return Collect(2, PickleKind::kObject);
-    case kBuild: return Build();
-    case kBinPersId: return Collect(1, PickleKind::kPersistent);
-    case kBinGet: return Get(ReadSize<uint8_t>());
-    case kLongBinGet: return Get(ReadSize<uint32_t>());
-    case kBinPut: return Put(ReadSize<uint8_t>());
-    case kLongBinPut: return Put(ReadSize<uint32_t>());
-    case kMemoize: return Put(memo_.size());
+    case kStackGlobal:
+      return StackGlobal();
+    case kReduce:
+      return Collect(2, PickleKind::kReduce);
+    case kNewObj:
+      return Collect(2, PickleKind::kObject);
+    case kBuild:
+      return Build();
+    case kBinPersId:
+      return Collect(1, PickleKind::kPersistent);
+    case kBinGet:
+      return Get(ReadSize<uint8_t>());
+    case kLongBinGet:
+      return Get(ReadSize<uint32_t>());
+    case kBinPut:
+      return Put(ReadSize<uint8_t>());
+    case kLongBinPut:
+      return Put(ReadSize<uint32_t>());
+    case kMemoize:
+      return Put(memo_.size());
     default:
       return Error() << "pickle opcode " << int{opcode} << " isn't supported";
   }

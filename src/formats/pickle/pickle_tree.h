@@ -23,7 +23,7 @@ namespace tenon {
 enum class PickleKind : uint8_t {
   kNone,
   kBool,
-  kInt,         // fits 64 bits
+  kInt,  // fits 64 bits
   kFloat,
   kString,
   kBytes,       // also integers of more than 64 bits

@@ -149,8 +149,7 @@ class TorchSaveReader {
   DiagnosticBuilder Refuse(std::string_view key, const PickleNode& node) {
     DiagnosticBuilder error = Error();
     if (node.kind == PickleKind::kReduce || node.kind == PickleKind::kObject) {
-      error << "'" << key << "' is made by '"
-            << tree_.get(node.items[0]).text
+      error << "'" << key << "' is made by '" << tree_.get(node.items[0]).text
             << "', which is not allowed; only plain tensors are read";
     } else {
       error << "'" << key << "' isn't a tensor";
@@ -220,7 +219,8 @@ class TorchSaveReader {
     const Bytes from = out_.storages[tensor->storage].bytes;
     const auto copy =
         std::shared_ptr<std::byte[]>(new (std::nothrow) std::byte[from.size()]);
-    if (copy == nullptr) return Error() << "no memory for tensor '" << key << "'";
+    if (copy == nullptr)
+      return Error() << "no memory for tensor '" << key << "'";
     std::copy(from.begin(), from.end(), copy.get());
     const bool is_complex = IsComplex(tensor->dtype);
     for (size_t part = 0; (part + 1) * part_bytes <= from.size(); ++part) {
@@ -368,8 +368,7 @@ Expected<ZipContent> FindPickle(Bytes bytes, const std::string& name,
 
 Expected<SavedDict> ReadTorchSave(Bytes bytes,
                                   std::shared_ptr<const void> owner,
-                                  const std::string& name,
-                                  Diagnostics& diags) {
+                                  const std::string& name, Diagnostics& diags) {
   if (bytes.empty()) return SavedDict();
   TENON_ASSIGN(const ZipArchive zip,
                OpenPayload(bytes, std::move(owner), name, diags));

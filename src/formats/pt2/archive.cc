@@ -125,8 +125,8 @@ Status Pt2Archive::CheckHousekeeping(Diagnostics& diags) {
 }
 
 Status Pt2Archive::CheckPlainZip(Diagnostics& diags) const {
-  for (const char* name : {"serialized_state_dict.pt",
-                           "serialized_constants.pt"}) {
+  for (const char* name :
+       {"serialized_state_dict.pt", "serialized_constants.pt"}) {
     if (!Has(name)) {
       return diags.Error(Rule::kFile04, Place::File(zip_.file_name()))
              << "no member '" << name << "'";

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "formats/pt2/json_text.h"
+#include "formats/zip/zip_reader.h"
 
 namespace tenon {
 namespace {
@@ -51,14 +52,22 @@ bool QuoteBareTokens(std::string_view text, std::string* out) {
 const char* TypeName(const JsonElement& e) {
   using simdjson::dom::element_type;
   switch (e.type()) {
-    case element_type::ARRAY: return "an array";
-    case element_type::OBJECT: return "an object";
-    case element_type::INT64: return "an integer";
-    case element_type::UINT64: return "an integer beyond 63 bits";
-    case element_type::DOUBLE: return "a float";
-    case element_type::STRING: return "a string";
-    case element_type::BOOL: return "a truth value";
-    case element_type::NULL_VALUE: return "null";
+    case element_type::ARRAY:
+      return "an array";
+    case element_type::OBJECT:
+      return "an object";
+    case element_type::INT64:
+      return "an integer";
+    case element_type::UINT64:
+      return "an integer beyond 63 bits";
+    case element_type::DOUBLE:
+      return "a float";
+    case element_type::STRING:
+      return "a string";
+    case element_type::BOOL:
+      return "a truth value";
+    case element_type::NULL_VALUE:
+      return "null";
   }
   return "something else";
 }
@@ -84,8 +93,9 @@ size_t CountItems(const JsonArray& array) {
   return n;
 }
 
-Status JsonInput::Parse(Bytes text, std::string name, uint32_t max_depth,
-                        Diagnostics& diags) {
+Status JsonInput::Parse(Bytes text, bool has_slack, std::string name,
+                        uint32_t max_depth, Diagnostics& diags) {
+  static_assert(kZipSlackBytes >= simdjson::SIMDJSON_PADDING);
   name_ = std::move(name);
   diags_ = &diags;
   const std::string_view view = AsText(text);
@@ -100,7 +110,7 @@ Status JsonInput::Parse(Bytes text, std::string name, uint32_t max_depth,
   if (parser_.allocate(view.size(), max_depth) != simdjson::SUCCESS) {
     return refuse("no memory for the JSON");
   }
-  auto result = parser_.parse(view.data(), view.size());
+  auto result = parser_.parse(view.data(), view.size(), !has_slack);
   std::string quoted;
   if (result.error() != simdjson::SUCCESS && QuoteBareTokens(view, &quoted)) {
     if (parser_.allocate(quoted.size(), max_depth) != simdjson::SUCCESS) {
@@ -108,7 +118,8 @@ Status JsonInput::Parse(Bytes text, std::string name, uint32_t max_depth,
     }
     result = parser_.parse(quoted.data(), quoted.size());
   }
-  if (result.error() == simdjson::DEPTH_ERROR) return refuse("nesting too deep");
+  if (result.error() == simdjson::DEPTH_ERROR)
+    return refuse("nesting too deep");
   if (result.error() != simdjson::SUCCESS) {
     return refuse(std::string("bad JSON: ") +
                   simdjson::error_message(result.error()));

@@ -66,7 +66,8 @@ class JsonInput {
  public:
   // Parses the text; `name` is the archive member that messages cite. Python's
   // bare Infinity and NaN are read as the strings that newer releases write.
-  Status Parse(Bytes text, std::string name, uint32_t max_depth,
+  // `has_slack`: bytes behind the text can be read, as ZipContent says.
+  Status Parse(Bytes text, bool has_slack, std::string name, uint32_t max_depth,
                Diagnostics& diags);
 
   const JsonElement& root() const { return root_; }

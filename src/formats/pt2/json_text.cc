@@ -38,14 +38,22 @@ uint32_t NextCodePoint(std::string_view text, size_t* at) {
 
 char ShortEscape(char c) {
   switch (c) {
-    case '"': return '"';
-    case '\\': return '\\';
-    case '\n': return 'n';
-    case '\r': return 'r';
-    case '\t': return 't';
-    case '\b': return 'b';
-    case '\f': return 'f';
-    default: return 0;
+    case '"':
+      return '"';
+    case '\\':
+      return '\\';
+    case '\n':
+      return 'n';
+    case '\r':
+      return 'r';
+    case '\t':
+      return 't';
+    case '\b':
+      return 'b';
+    case '\f':
+      return 'f';
+    default:
+      return 0;
   }
 }
 
@@ -110,7 +118,8 @@ void AppendJsonElement(const simdjson::dom::element& element,
     case element_type::OBJECT: {
       *out += '{';
       bool first = true;
-      for (const auto field : simdjson::dom::object(element.get_object().value_unsafe())) {
+      for (const auto field :
+           simdjson::dom::object(element.get_object().value_unsafe())) {
         if (!first) *out += ", ";
         first = false;
         AppendJsonString(field.key, out);
@@ -123,7 +132,8 @@ void AppendJsonElement(const simdjson::dom::element& element,
     case element_type::ARRAY: {
       *out += '[';
       bool first = true;
-      for (const auto item : simdjson::dom::array(element.get_array().value_unsafe())) {
+      for (const auto item :
+           simdjson::dom::array(element.get_array().value_unsafe())) {
         if (!first) *out += ", ";
         first = false;
         AppendJsonElement(item, out);

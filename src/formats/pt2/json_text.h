@@ -15,8 +15,7 @@ void AppendJsonString(std::string_view text, std::string* out);
 // Non-finite floats become the strings "Infinity", "-Infinity", "NaN".
 void AppendJsonFloat(double value, std::string* out);
 void AppendJsonInt(int64_t value, std::string* out);
-void AppendJsonElement(const simdjson::dom::element& element,
-                       std::string* out);
+void AppendJsonElement(const simdjson::dom::element& element, std::string* out);
 
 // Whether `text` is one JSON value of moderate depth.
 bool IsJson(std::string_view text);

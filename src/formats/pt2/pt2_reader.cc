@@ -45,9 +45,11 @@ Status CarryMembers(const Pt2Archive& archive,
   return {};
 }
 
-Expected<Program> ReadMethod(const Pt2Archive& archive, const std::string& method,
-                          std::shared_ptr<Context> context,
-                          const Pt2ReadOptions& options, Diagnostics& diags) {
+Expected<Program> ReadMethod(const Pt2Archive& archive,
+                             const std::string& method,
+                             std::shared_ptr<Context> context,
+                             const Pt2ReadOptions& options,
+                             Diagnostics& diags) {
   Program program(std::move(context));
   program.name = method;
   SymbolTable symbols;
@@ -70,9 +72,9 @@ Expected<Program> ReadPt2(Bytes bytes, std::shared_ptr<const void> owner,
                           const std::string& file_name,
                           std::shared_ptr<Context> context,
                           const Pt2ReadOptions& options, Diagnostics& diags) {
-  TENON_ASSIGN(const Pt2Archive archive,
-               Pt2Archive::Open(bytes, std::move(owner), file_name, options,
-                                diags));
+  TENON_ASSIGN(
+      const Pt2Archive archive,
+      Pt2Archive::Open(bytes, std::move(owner), file_name, options, diags));
   TENON_ASSIGN(const std::string method,
                archive.ChooseMethod(options.method, diags));
   return ReadMethod(archive, method, std::move(context), options, diags);
@@ -96,9 +98,9 @@ Expected<std::vector<std::string>> ListPt2Methods(const std::string& path,
   if (file == nullptr) {
     return diags.Error(Rule::kIo, Place::File(path)) << error;
   }
-  TENON_ASSIGN(const Pt2Archive archive,
-               Pt2Archive::Open(file->bytes(), file, path, Pt2ReadOptions(),
-                                diags));
+  TENON_ASSIGN(
+      const Pt2Archive archive,
+      Pt2Archive::Open(file->bytes(), file, path, Pt2ReadOptions(), diags));
   return archive.methods();
 }
 

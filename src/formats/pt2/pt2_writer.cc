@@ -37,8 +37,7 @@ class ArchiveWriter {
     // Before the file is begun: most errors show here.
     TENON_ASSIGN(const std::string model,
                  WriteModel(program_, names, &report_.notes, diags_));
-    const std::string root =
-        options.root.empty() ? Stem(path) : options.root;
+    const std::string root = options.root.empty() ? Stem(path) : options.root;
     if (!zip_.Open(path, root)) {
       return diags_.Error(Rule::kIo, Place::File(path)) << zip_.error();
     }

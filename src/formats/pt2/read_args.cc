@@ -7,11 +7,37 @@ namespace tenon {
 namespace {
 
 enum class Tag : uint8_t {
-  kNone, kTensor, kTensors, kInt, kInts, kFloat, kFloats, kString, kStrings,
-  kSymInt, kSymInts, kScalarType, kMemoryFormat, kLayout, kDevice, kBool,
-  kBools, kSymBool, kSymBools, kGraph, kOptionalTensors, kCustomObj, kOperator,
-  kSymFloat, kSymFloats, kOptionalTensor, kComplex, kNestedTensors, kIntLists,
-  kStringToArgument, kFloatLists,
+  kNone,
+  kTensor,
+  kTensors,
+  kInt,
+  kInts,
+  kFloat,
+  kFloats,
+  kString,
+  kStrings,
+  kSymInt,
+  kSymInts,
+  kScalarType,
+  kMemoryFormat,
+  kLayout,
+  kDevice,
+  kBool,
+  kBools,
+  kSymBool,
+  kSymBools,
+  kGraph,
+  kOptionalTensors,
+  kCustomObj,
+  kOperator,
+  kSymFloat,
+  kSymFloats,
+  kOptionalTensor,
+  kComplex,
+  kNestedTensors,
+  kIntLists,
+  kStringToArgument,
+  kFloatLists,
 };
 
 // Frequent ones first.
@@ -141,8 +167,8 @@ Status GraphReader::ReadArgOf(const JsonVariant& v, const JsonPath& parent,
     return ReadNamedValue(choice.value, JsonPath(p, choice.tag), a, user);
   };
   const auto lists = [this](ListTag tag, auto& item_reader) {
-    return [this, tag, &item_reader](const JsonElement& item,
-                                     const JsonPath& p, ArgId a) {
+    return [this, tag, &item_reader](const JsonElement& item, const JsonPath& p,
+                                     ArgId a) {
       return ReadList(item, p, a, tag, item_reader);
     };
   };
@@ -161,26 +187,37 @@ Status GraphReader::ReadArgOf(const JsonVariant& v, const JsonPath& parent,
     case Tag::kNone:
       Set(at, Arg::None());
       return {};
-    case Tag::kTensor: return ReadNamedValue(e, path, at, user);
+    case Tag::kTensor:
+      return ReadNamedValue(e, path, at, user);
     case Tag::kTensors:
       return ReadList(e, path, at, ListTag::kTensors, tensors);
-    case Tag::kInt: return ints(e, path, at);
-    case Tag::kInts: return ReadList(e, path, at, ListTag::kInts, ints);
-    case Tag::kFloat: return floats(e, path, at);
-    case Tag::kFloats: return ReadList(e, path, at, ListTag::kFloats, floats);
-    case Tag::kString: return strings(e, path, at);
+    case Tag::kInt:
+      return ints(e, path, at);
+    case Tag::kInts:
+      return ReadList(e, path, at, ListTag::kInts, ints);
+    case Tag::kFloat:
+      return floats(e, path, at);
+    case Tag::kFloats:
+      return ReadList(e, path, at, ListTag::kFloats, floats);
+    case Tag::kString:
+      return strings(e, path, at);
     case Tag::kStrings:
       return ReadList(e, path, at, ListTag::kStrings, strings);
-    case Tag::kBool: return bools(e, path, at);
-    case Tag::kBools: return ReadList(e, path, at, ListTag::kBools, bools);
-    case Tag::kSymInt: return sym("as_int", ints)(e, path, at);
+    case Tag::kBool:
+      return bools(e, path, at);
+    case Tag::kBools:
+      return ReadList(e, path, at, ListTag::kBools, bools);
+    case Tag::kSymInt:
+      return sym("as_int", ints)(e, path, at);
     case Tag::kSymInts:
       return ReadList(e, path, at, ListTag::kSymInts, sym("as_int", ints));
-    case Tag::kSymFloat: return sym("as_float", floats)(e, path, at);
+    case Tag::kSymFloat:
+      return sym("as_float", floats)(e, path, at);
     case Tag::kSymFloats:
       return ReadList(e, path, at, ListTag::kSymFloats,
                       sym("as_float", floats));
-    case Tag::kSymBool: return sym("as_bool", bools)(e, path, at);
+    case Tag::kSymBool:
+      return sym("as_bool", bools)(e, path, at);
     case Tag::kSymBools:
       return ReadList(e, path, at, ListTag::kSymBools, sym("as_bool", bools));
     case Tag::kScalarType: {
@@ -208,12 +245,14 @@ Status GraphReader::ReadArgOf(const JsonVariant& v, const JsonPath& parent,
       Set(at, Arg::OfDevice(device.type, device.index));
       return {};
     }
-    case Tag::kGraph: return ReadGraphArg(e, path, at);
+    case Tag::kGraph:
+      return ReadGraphArg(e, path, at);
     case Tag::kOptionalTensors:
-      return ReadList(e, path, at, ListTag::kOptionalTensors,
-                      optional_tensors);
-    case Tag::kOptionalTensor: return optional_tensors(e, path, at);
-    case Tag::kCustomObj: return ReadObjectArg(e, path, at, user);
+      return ReadList(e, path, at, ListTag::kOptionalTensors, optional_tensors);
+    case Tag::kOptionalTensor:
+      return optional_tensors(e, path, at);
+    case Tag::kCustomObj:
+      return ReadObjectArg(e, path, at, user);
     case Tag::kOperator: {
       TENON_ASSIGN(const std::string_view target, json_.String(e, path));
       Set(at, Arg::Operator(Op(target)));
@@ -239,7 +278,8 @@ Status GraphReader::ReadArgOf(const JsonVariant& v, const JsonPath& parent,
     case Tag::kFloatLists:
       return ReadList(e, path, at, ListTag::kFloatLists,
                       lists(ListTag::kFloats, floats));
-    case Tag::kStringToArgument: return ReadDictArg(e, path, at, user);
+    case Tag::kStringToArgument:
+      return ReadDictArg(e, path, at, user);
   }
   TENON_UNREACHABLE("every tag has a case");
 }

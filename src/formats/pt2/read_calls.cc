@@ -85,8 +85,8 @@ Status ReadEntry(const JsonInput& json, const JsonElement& e,
   if (!call->has_signature) return {};
   const JsonPath at(path, "signature");
   TENON_ASSIGN(const auto s, json.Members(m[1], at, kCallSignature));
-  TENON_TRY(ReadArguments(json, s[0], JsonPath(at, "inputs"), graph,
-                          &call->inputs));
+  TENON_TRY(
+      ReadArguments(json, s[0], JsonPath(at, "inputs"), graph, &call->inputs));
   TENON_TRY(ReadArguments(json, s[1], JsonPath(at, "outputs"), graph,
                           &call->outputs));
   const JsonPath in_path(at, "in_spec"), out_path(at, "out_spec");
@@ -108,17 +108,17 @@ Status ReadEntry(const JsonInput& json, const JsonElement& e,
 Expected<TreeSpec> ReadTreeSpec(std::string_view text, const JsonInput& json,
                                 const JsonPath& path, uint32_t max_depth) {
   JsonInput spec;
-  TENON_TRY(spec.Parse(AsBytes(text), json.name() + ":" + path.ToString(),
-                       max_depth, json.diags()));
+  TENON_TRY(spec.Parse(AsBytes(text), false,
+                       json.name() + ":" + path.ToString(), max_depth,
+                       json.diags()));
   TENON_ASSIGN(const JsonArray envelope, spec.Array(spec.root(), JsonPath()));
   if (envelope.size() != 2) {
     return spec.Error(JsonPath())
            << envelope.size() << " items, expected [protocol, spec]";
   }
   const JsonPath root;
-  TENON_ASSIGN(const int64_t protocol,
-               spec.Int(envelope.at(0).value_unsafe(),
-                        JsonPath(root, size_t{0})));
+  TENON_ASSIGN(const int64_t protocol, spec.Int(envelope.at(0).value_unsafe(),
+                                                JsonPath(root, size_t{0})));
   if (protocol != kTreeSpecProtocol) {
     return spec.Error(JsonPath()) << "unknown protocol " << protocol;
   }

@@ -41,7 +41,8 @@ class DelegatesReader {
   Status Read() {
     const std::string name(kDelegatesMember);
     TENON_ASSIGN(const ZipContent content, archive_.Read(name, false, diags_));
-    TENON_TRY(json_.Parse(content.bytes, name, options_.max_depth, diags_));
+    TENON_TRY(
+        json_.Parse(content.bytes, true, name, options_.max_depth, diags_));
     const JsonPath root;
     TENON_ASSIGN(const auto m, json_.Members(json_.root(), root, kRoot));
     TENON_ASSIGN(const int64_t version,
@@ -61,8 +62,7 @@ class DelegatesReader {
       program_.regions.push_back(out);
     }
     const JsonPath delegates_path(root, "delegates");
-    TENON_ASSIGN(const JsonArray delegates,
-                 json_.Array(m[2], delegates_path));
+    TENON_ASSIGN(const JsonArray delegates, json_.Array(m[2], delegates_path));
     for (const auto delegate : delegates) {
       TENON_TRY(ReadDelegate(
           delegate, JsonPath(delegates_path, program_.delegates.size())));
@@ -88,7 +88,8 @@ class DelegatesReader {
     out.payload = content.bytes;
     out.payload_owner = content.owner;
     const JsonPath digest_path(path, "digest");
-    TENON_ASSIGN(const std::string_view digest, json_.String(m[3], digest_path));
+    TENON_ASSIGN(const std::string_view digest,
+                 json_.String(m[3], digest_path));
     if (!Digest::FromHex(digest, &out.payload_digest)) {
       return json_.Error(digest_path) << "not 32 hexadecimal digits";
     }
@@ -122,8 +123,8 @@ class DelegatesReader {
 
   Expected<ZipContent> Member(std::string_view name, const JsonPath& path) {
     if (!IsPlainMemberName(name) || name.find('/') != std::string_view::npos) {
-      return json_.Error(path) << "'" << name << "' leaves the folder '"
-                               << kTenonFolder << "'";
+      return json_.Error(path)
+             << "'" << name << "' leaves the folder '" << kTenonFolder << "'";
     }
     const std::string member = std::string(kTenonFolder).append(name);
     if (!archive_.Has(member)) {
@@ -138,7 +139,7 @@ class DelegatesReader {
     if (it != sources_.end()) return it->second;
     TENON_ASSIGN(const ZipContent content, Member(name, path));
     JsonInput source;
-    TENON_TRY(source.Parse(content.bytes, std::string(kTenonFolder) + key,
+    TENON_TRY(source.Parse(content.bytes, true, std::string(kTenonFolder) + key,
                            options_.max_depth, diags_));
     const JsonPath root;
     TENON_ASSIGN(const auto m, source.Members(source.root(), root, kSource));
@@ -197,8 +198,7 @@ class DelegatesReader {
       TENON_ASSIGN(const bool value, json_.Bool(v.value, at));
       type.sym.value = value ? 1 : 0;
     } else if (v.tag == "string" || v.tag == "object") {
-      type.kind =
-          v.tag == "string" ? TypeKind::kString : TypeKind::kObject;
+      type.kind = v.tag == "string" ? TypeKind::kString : TypeKind::kObject;
       TENON_ASSIGN(type.text, Text(v.value, at));
     } else {
       return json_.Error(path) << "unknown tag '" << v.tag << "'";
@@ -206,8 +206,7 @@ class DelegatesReader {
     return context_.types.Intern(std::move(type));
   }
 
-  Status ReadWrites(const JsonElement& e, const JsonPath& path,
-                    Delegate* out) {
+  Status ReadWrites(const JsonElement& e, const JsonPath& path, Delegate* out) {
     TENON_ASSIGN(const JsonArray array, json_.Array(e, path));
     for (const auto item : array) {
       const JsonPath at(path, out->writes.size());
@@ -220,14 +219,12 @@ class DelegatesReader {
       if (input < 0 || static_cast<size_t>(input) >= out->inputs.size() ||
           output < 0 || static_cast<size_t>(output) >= out->outputs.size() ||
           (kind != "user" && kind != "kv_cache_update")) {
-        return json_.Error(at)
-               << "a write of kind '" << kind << "' from input " << input
-               << " to output " << output;
+        return json_.Error(at) << "a write of kind '" << kind << "' from input "
+                               << input << " to output " << output;
       }
-      out->writes.push_back({static_cast<uint32_t>(input),
-                             static_cast<uint32_t>(output),
-                             kind == "user" ? WriteKind::kUser
-                                            : WriteKind::kKvCacheUpdate});
+      out->writes.push_back(
+          {static_cast<uint32_t>(input), static_cast<uint32_t>(output),
+           kind == "user" ? WriteKind::kUser : WriteKind::kKvCacheUpdate});
     }
     return {};
   }

@@ -113,12 +113,12 @@ Status GraphReader::ReadGraph(GraphId g, const JsonElement& e,
                               const JsonPath& path) {
   const Scope scope(this, g);
   TENON_ASSIGN(const auto m, json_.Members(e, path, kGraph));
-  TENON_TRY(ReadTypes(m[3], JsonPath(path, "tensor_values"),
-                      TypeKind::kTensor));
-  TENON_TRY(ReadTypes(m[4], JsonPath(path, "sym_int_values"),
-                      TypeKind::kSymInt));
-  TENON_TRY(ReadTypes(m[5], JsonPath(path, "sym_bool_values"),
-                      TypeKind::kSymBool));
+  TENON_TRY(
+      ReadTypes(m[3], JsonPath(path, "tensor_values"), TypeKind::kTensor));
+  TENON_TRY(
+      ReadTypes(m[4], JsonPath(path, "sym_int_values"), TypeKind::kSymInt));
+  TENON_TRY(
+      ReadTypes(m[5], JsonPath(path, "sym_bool_values"), TypeKind::kSymBool));
   if (m.has(8)) {
     TENON_TRY(ReadTypes(m[8], JsonPath(path, "sym_float_values"),
                         TypeKind::kSymFloat));
@@ -247,8 +247,8 @@ Expected<Type> GraphReader::ReadLiteralType(const JsonVariant& v,
     TENON_ASSIGN(const std::string_view text, json_.String(v.value, at));
     type.text = context_.Intern(text);
   } else {
-    return json_.Error(path) << "tag '" << v.tag
-                             << "' can't be an input of a graph";
+    return json_.Error(path)
+           << "tag '" << v.tag << "' can't be an input of a graph";
   }
   return type;
 }
@@ -301,9 +301,8 @@ Status GraphReader::ReadNode(GraphId g, const JsonElement& e,
   TENON_ASSIGN(const JsonArray inputs, json_.Array(m[1], inputs_path));
 
   const bool is_delegate_call = target == kDelegateTarget;
-  const NodeId n = is_delegate_call
-                       ? program_.NewNode(NodeKind::kDelegateCall)
-                       : program_.NewOp(Op(target), StringId());
+  const NodeId n = is_delegate_call ? program_.NewNode(NodeKind::kDelegateCall)
+                                    : program_.NewOp(Op(target), StringId());
   if (m.has_value(5)) {
     TENON_ASSIGN(const std::string_view name,
                  json_.String(m[5], JsonPath(path, "name")));
@@ -325,14 +324,13 @@ Status GraphReader::ReadNode(GraphId g, const JsonElement& e,
     program_.SetArgRange(n, args);
     size_t i = 0;
     for (const auto input : inputs) {
-      TENON_TRY(
-          ReadNamedArgument(input, JsonPath(inputs_path, i), args[i], n));
+      TENON_TRY(ReadNamedArgument(input, JsonPath(inputs_path, i), args[i], n));
       ++i;
     }
   }
   TENON_TRY(ReadResults(n, m[2], JsonPath(path, "outputs")));
-  TENON_TRY(ReadMetadata(n, m[3], JsonPath(path, "metadata"),
-                         std::move(metadata)));
+  TENON_TRY(
+      ReadMetadata(n, m[3], JsonPath(path, "metadata"), std::move(metadata)));
   program_.Append(g, n);
   return {};
 }
@@ -362,8 +360,8 @@ Status GraphReader::ReadDelegateCall(const JsonArray& inputs,
                                      const JsonPath& path, NodeId n) {
   const size_t count = CountItems(inputs);
   std::string_view name;
-  if (count == 0 || inputs.at(0)["arg"]["as_string"].get(name) !=
-                        simdjson::SUCCESS) {
+  if (count == 0 ||
+      inputs.at(0)["arg"]["as_string"].get(name) != simdjson::SUCCESS) {
     return json_.Error(path) << "a delegate call without its delegate's name";
   }
   const auto it = delegates_.find(context_.strings.Find(name));
@@ -377,8 +375,7 @@ Status GraphReader::ReadDelegateCall(const JsonArray& inputs,
   size_t i = 0;
   for (const auto input : inputs) {
     if (i > 0) {
-      TENON_TRY(
-          ReadNamedArgument(input, JsonPath(path, i), args[i - 1], n));
+      TENON_TRY(ReadNamedArgument(input, JsonPath(path, i), args[i - 1], n));
       program_.SetArgLabel(args[i - 1], StringId(), PassKind::kPositional);
     }
     ++i;
@@ -424,8 +421,8 @@ Status GraphReader::ReadResults(NodeId n, const JsonElement& e,
     } else if (v.tag == "as_sym_bool") {
       kind = TypeKind::kSymBool;
     } else if (v.tag != "as_tensor") {
-      return json_.Error(at) << "tag '" << v.tag
-                             << "' can't be a result of a node";
+      return json_.Error(at)
+             << "tag '" << v.tag << "' can't be a result of a node";
     }
     if (kind != TypeKind::kTensor && kind != TypeKind::kObject) {
       name_member = "as_name";

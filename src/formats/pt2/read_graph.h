@@ -69,8 +69,8 @@ class GraphReader {
   Status ReadOutputs(GraphId g, const JsonElement& e, const JsonPath& path);
 
   Status ReadNode(GraphId g, const JsonElement& e, const JsonPath& path);
-  Status ReadNamedArgument(const JsonElement& e, const JsonPath& path,
-                           ArgId at, NodeId user);
+  Status ReadNamedArgument(const JsonElement& e, const JsonPath& path, ArgId at,
+                           NodeId user);
   Status ReadDelegateCall(const JsonArray& inputs, const JsonPath& path,
                           NodeId n);
   Status ReadResults(NodeId n, const JsonElement& e, const JsonPath& path);
@@ -110,7 +110,7 @@ class GraphReader {
   std::vector<StringId> literal_names_;
 
   uint32_t scope_ = 0;
-  uint32_t depth_ = 0;  // graphs being read
+  uint32_t depth_ = 0;       // graphs being read
   std::vector<Slot> slots_;  // by name
   // What the current graph and those around it overwrote.
   std::vector<std::pair<StringId, Slot>> overwritten_;

@@ -1,8 +1,9 @@
+#include "formats/pt2/read_model.h"
+
 #include "formats/pt2/delegates.h"
 #include "formats/pt2/json_text.h"
 #include "formats/pt2/read_calls.h"
 #include "formats/pt2/read_graph.h"
-#include "formats/pt2/read_model.h"
 #include "formats/pt2/read_signature.h"
 
 namespace tenon {
@@ -92,14 +93,14 @@ class ModelReader {
       const std::unordered_map<StringId, DelegateId>& delegates) {
     TENON_ASSIGN(const auto m, json_.Members(e, path, kGraphModule));
     const JsonPath signature_path(path, "signature");
-    TENON_ASSIGN(auto literal_names,
-                 ReadLiteralNames(json_, m[1], signature_path,
-                                  &program_.context()));
+    TENON_ASSIGN(
+        auto literal_names,
+        ReadLiteralNames(json_, m[1], signature_path, &program_.context()));
     GraphReader graph(&json_, &types_, &program_, &delegates);
     graph.SetLiteralNames(std::move(literal_names));
     TENON_TRY(graph.ReadGraph(Program::kRoot, m[0], JsonPath(path, "graph")));
-    TENON_TRY(ReadSignature(json_, m[1], signature_path, &graph, state,
-                            &program_));
+    TENON_TRY(
+        ReadSignature(json_, m[1], signature_path, &graph, state, &program_));
     TENON_TRY(ReadModuleCalls(json_, m[2], JsonPath(path, "module_call_graph"),
                               options_.max_depth, &graph, &program_));
     if (m.has(3)) {
@@ -160,11 +161,12 @@ Status ReadModel(const Pt2Archive& archive, const std::string& model_member,
   }
   program->AddGraph("main");
   std::unordered_map<StringId, DelegateId> delegates;
-  TENON_TRY(ReadDelegates(archive, options, symbols, program, &delegates,
-                          diags));
+  TENON_TRY(
+      ReadDelegates(archive, options, symbols, program, &delegates, diags));
   JsonInput json;
   json.unknown_members = &program->file.unknown_members;
-  TENON_TRY(json.Parse(content.bytes, model_member, options.max_depth, diags));
+  TENON_TRY(
+      json.Parse(content.bytes, true, model_member, options.max_depth, diags));
   TypeReader types(&json, &program->context(), symbols);
   return ModelReader(json, options, &types, program).Read(state, delegates);
 }

@@ -100,11 +100,10 @@ class SignatureReader {
       TENON_TRY(WantName(m[0], JsonPath(path, "arg"), value, "input"));
       TENON_ASSIGN(const bool persistent,
                    json_.Bool(m[2], JsonPath(path, "persistent")));
-      TENON_ASSIGN(
-          spec.state,
-          FindState(m[1], JsonPath(path, "buffer_name"),
-                    persistent ? state_.weights : state_.constants,
-                    persistent ? &state_.constants : nullptr));
+      TENON_ASSIGN(spec.state,
+                   FindState(m[1], JsonPath(path, "buffer_name"),
+                             persistent ? state_.weights : state_.constants,
+                             persistent ? &state_.constants : nullptr));
       SetKind(spec.state, persistent ? StateKind::kPersistentBuffer
                                      : StateKind::kNonPersistentBuffer);
       return spec;
@@ -125,8 +124,9 @@ class SignatureReader {
       const JsonPath arg_path(path, "arg");
       TENON_ASSIGN(const auto arg, json_.Members(m[0], arg_path, kObject));
       TENON_TRY(WantNamed(arg[0], arg_path, value, "input"));
-      TENON_ASSIGN(spec.state, FindState(m[1], JsonPath(path, "custom_obj_name"),
-                                         state_.constants, nullptr));
+      TENON_ASSIGN(spec.state,
+                   FindState(m[1], JsonPath(path, "custom_obj_name"),
+                             state_.constants, nullptr));
       StateEntry& entry = program_.state.entries[spec.state.index];
       entry.kind = StateKind::kObject;
       // The config doesn't know the class.
@@ -166,8 +166,8 @@ class SignatureReader {
       return spec;
     }
     if (v.tag == "loss_output" || v.tag == "token") {
-      spec.kind = v.tag == "token" ? OutputKind::kToken
-                                   : OutputKind::kLossOutput;
+      spec.kind =
+          v.tag == "token" ? OutputKind::kToken : OutputKind::kLossOutput;
       TENON_ASSIGN(const auto m, json_.Members(v.value, path, kArg));
       TENON_TRY(WantName(m[0], JsonPath(path, "arg"), value, "output"));
       return spec;
@@ -219,8 +219,7 @@ class SignatureReader {
   Status WantReference(const JsonElement& argument, const JsonPath& path,
                        ValueId value, const char* what) {
     TENON_ASSIGN(const ValueId found, graph_.ReadReference(argument, path));
-    const bool is_literal =
-        !value.valid() || program_.type(value).is_literal();
+    const bool is_literal = !value.valid() || program_.type(value).is_literal();
     if (found == value || (!found.valid() && is_literal)) return {};
     return json_.Error(path, Rule::kFile10)
            << "the spec doesn't name the graph's " << what
@@ -240,8 +239,7 @@ class SignatureReader {
     if (value.valid() && graph_.Find(name) == value) return {};
     return json_.Error(path, Rule::kFile10)
            << "'" << name << "' isn't the graph's " << what
-           << " at its position"
-           << (value.valid() ? ", which is '" : "")
+           << " at its position" << (value.valid() ? ", which is '" : "")
            << (value.valid() ? program_.view(program_.value(value).name)
                              : std::string_view())
            << (value.valid() ? "'" : "");

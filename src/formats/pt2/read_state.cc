@@ -105,8 +105,8 @@ Status StateReader::ReadSection(Section section) {
   // PyTorch, too, takes the pickle where there is one.
   const std::string pickle = "data/" + folder + "/" + method_ + ".pt";
   if (archive_.Has(pickle)) return ReadPickle(section, pickle);
-  return ReadConfig(
-      section, "data/" + folder + "/" + method_ + "_" + folder + "_config.json");
+  return ReadConfig(section, "data/" + folder + "/" + method_ + "_" + folder +
+                                 "_config.json");
 }
 
 Status StateReader::ReadConfig(Section section, const std::string& name) {
@@ -116,7 +116,7 @@ Status StateReader::ReadConfig(Section section, const std::string& name) {
   json.unknown_members = &program_.file.unknown_members;
   json.unknown_prefix =
       section == Section::kWeights ? "weights:" : "constants:";
-  TENON_TRY(json.Parse(content.bytes, name, options_.max_depth, diags_));
+  TENON_TRY(json.Parse(content.bytes, true, name, options_.max_depth, diags_));
   TENON_ASSIGN(const auto m, json.Members(json.root(), JsonPath(), kConfig));
   const JsonPath root;
   const JsonPath config_path(root, "config");
@@ -157,16 +157,15 @@ Status StateReader::ReadEntry(Section section, std::string_view fqn,
     return json.Error(meta_path) << "null, but the payload is a raw record";
   }
   const bool is_raw = !is_object && !entry.is_pickled;
-  TENON_ASSIGN(entry.storage,
-               ReadStorage(section, path_name, is_raw,
-                           JsonPath(path, "path_name"), json));
+  TENON_ASSIGN(entry.storage, ReadStorage(section, path_name, is_raw,
+                                          JsonPath(path, "path_name"), json));
   if (is_raw) {
     TENON_TRY(CheckView(program_.type(entry.type), entry.storage, path, json));
   }
-  entry.kind = is_object            ? StateKind::kObject
-               : !is_weight         ? StateKind::kConstant
-               : entry.is_param     ? StateKind::kParameter
-                                    : StateKind::kPersistentBuffer;
+  entry.kind = is_object        ? StateKind::kObject
+               : !is_weight     ? StateKind::kConstant
+               : entry.is_param ? StateKind::kParameter
+                                : StateKind::kPersistentBuffer;
   return AddEntry(section, entry, Place::Json(json.name(), path.ToString()));
 }
 
@@ -184,8 +183,8 @@ Status StateReader::AddEntry(Section section, const StateEntry& entry,
 Status StateReader::ReadPickle(Section section, const std::string& member) {
   TENON_ASSIGN(const ZipContent content, archive_.Read(member, true, diags_));
   used_members_.insert(member);
-  TENON_ASSIGN(const SavedDict dict, ReadTorchSave(content.bytes, content.owner,
-                                                   member, diags_));
+  TENON_ASSIGN(const SavedDict dict,
+               ReadTorchSave(content.bytes, content.owner, member, diags_));
   const size_t first_storage = program_.state.storages.size();
   for (const SavedStorage& saved : dict.storages) {
     StorageRecord record;
@@ -212,7 +211,7 @@ Status StateReader::ReadPickle(Section section, const std::string& member) {
     entry.is_param = tensor.is_parameter;
     entry.kind = section == Section::kConstants ? StateKind::kConstant
                  : entry.is_param               ? StateKind::kParameter
-                                  : StateKind::kPersistentBuffer;
+                                                : StateKind::kPersistentBuffer;
     TENON_TRY(AddEntry(section, entry, Place::File(member)));
   }
   return {};
@@ -222,12 +221,12 @@ Expected<StorageId> StateReader::ReadStorage(Section section,
                                              std::string_view path_name,
                                              bool is_raw, const JsonPath& path,
                                              const JsonInput& json) {
-  std::string member = section == Section::kWeights ? "data/weights/"
-                                                    : "data/constants/";
+  std::string member =
+      section == Section::kWeights ? "data/weights/" : "data/constants/";
   if (!IsPlainMemberName(path_name) ||
       path_name.find('/') != std::string_view::npos) {
-    return json.Error(path) << "'" << path_name << "' leaves the folder '"
-                            << member << "'";
+    return json.Error(path)
+           << "'" << path_name << "' leaves the folder '" << member << "'";
   }
   member += path_name;
   const auto it = storages_.find(member);

@@ -5,9 +5,13 @@
 namespace tenon {
 namespace {
 
-constexpr std::array<JsonMember, 7> kTensorMeta = {
-    {{"dtype"}, {"sizes"}, {"requires_grad"}, {"device"}, {"strides"},
-     {"storage_offset"}, {"layout"}}};
+constexpr std::array<JsonMember, 7> kTensorMeta = {{{"dtype"},
+                                                    {"sizes"},
+                                                    {"requires_grad"},
+                                                    {"device"},
+                                                    {"strides"},
+                                                    {"storage_offset"},
+                                                    {"layout"}}};
 constexpr std::array<JsonMember, 2> kSymExpr = {
     {{"expr_str"}, {"hint", false}}};
 constexpr std::array<JsonMember, 2> kDevice = {{{"type"}, {"index", false}}};
@@ -95,8 +99,8 @@ Expected<SymInt> TypeReader::ReadSymInt(const JsonElement& e,
     return SymInt::Literal(value);
   }
   if (variant.tag != "as_expr") {
-    return json_.Error(path) << "unknown tag '" << variant.tag
-                             << "', expected as_int or as_expr";
+    return json_.Error(path)
+           << "unknown tag '" << variant.tag << "', expected as_int or as_expr";
   }
   TENON_ASSIGN(const SymExpr expr, ReadSymExpr(variant.value, at, "as_int"));
   if (!expr.has_hint) return SymInt::Symbolic(expr.expr, std::nullopt);
@@ -134,8 +138,8 @@ Expected<ExprId> TypeReader::Expression(std::string_view text,
   size_t at = 0;
   const auto expr = context_.exprs.Parse(text, &symbols_.symbols, &error, &at);
   if (!expr) {
-    return json_.Error(path) << "symbolic expression, at its byte " << at
-                             << ": " << error;
+    return json_.Error(path)
+           << "symbolic expression, at its byte " << at << ": " << error;
   }
   symbols_.parsed.emplace(std::move(key), *expr);
   return *expr;

@@ -22,7 +22,6 @@ class TypeReader {
   TypeReader(const JsonInput* json, Context* context, SymbolTable* symbols)
       : json_(*json), context_(*context), symbols_(*symbols) {}
 
-
   Expected<TypeId> Tensor(const JsonElement& e, const JsonPath& path);
   Expected<TypeId> SymIntType(const JsonElement& e, const JsonPath& path);
   Expected<TypeId> SymFloatType(const JsonElement& e, const JsonPath& path);

@@ -26,18 +26,28 @@ struct ItemRule {
 
 ItemRule RuleOf(ListTag tag) {
   switch (tag) {
-    case ListTag::kTensors: return {ArgKind::kValue, true};
-    case ListTag::kOptionalTensors: return {ArgKind::kNone, true};
+    case ListTag::kTensors:
+      return {ArgKind::kValue, true};
+    case ListTag::kOptionalTensors:
+      return {ArgKind::kNone, true};
     case ListTag::kNestedTensors:
     case ListTag::kIntLists:
-    case ListTag::kFloatLists: return {ArgKind::kList, false};
-    case ListTag::kInts: return {ArgKind::kInt, false};
-    case ListTag::kSymInts: return {ArgKind::kInt, true};
-    case ListTag::kFloats: return {ArgKind::kFloat, false};
-    case ListTag::kSymFloats: return {ArgKind::kFloat, true};
-    case ListTag::kBools: return {ArgKind::kBool, false};
-    case ListTag::kSymBools: return {ArgKind::kBool, true};
-    case ListTag::kStrings: return {ArgKind::kString, false};
+    case ListTag::kFloatLists:
+      return {ArgKind::kList, false};
+    case ListTag::kInts:
+      return {ArgKind::kInt, false};
+    case ListTag::kSymInts:
+      return {ArgKind::kInt, true};
+    case ListTag::kFloats:
+      return {ArgKind::kFloat, false};
+    case ListTag::kSymFloats:
+      return {ArgKind::kFloat, true};
+    case ListTag::kBools:
+      return {ArgKind::kBool, false};
+    case ListTag::kSymBools:
+      return {ArgKind::kBool, true};
+    case ListTag::kStrings:
+      return {ArgKind::kString, false};
   }
   TENON_UNREACHABLE("every list tag has a rule");
 }

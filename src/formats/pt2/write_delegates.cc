@@ -162,8 +162,8 @@ class DelegatesWriter {
     inputs.Close();
     Names(graph.parameters, o.Key("parameters"));
     o.Close();
-    const auto key = std::make_pair(HashBytes(text.data(), text.size()),
-                                    text.size());
+    const auto key =
+        std::make_pair(HashBytes(text.data(), text.size()), text.size());
     const auto [member, is_new] =
         members_.emplace(key, "source_" + std::to_string(num_sources_));
     if (is_new) {

@@ -10,9 +10,12 @@ constexpr int64_t kMinorOfNodeNames = 16;
 
 std::string_view SymTag(TypeKind kind) {
   switch (kind) {
-    case TypeKind::kSymInt: return "as_sym_int";
-    case TypeKind::kSymFloat: return "as_sym_float";
-    case TypeKind::kSymBool: return "as_sym_bool";
+    case TypeKind::kSymInt:
+      return "as_sym_int";
+    case TypeKind::kSymFloat:
+      return "as_sym_float";
+    case TypeKind::kSymBool:
+      return "as_sym_bool";
     case TypeKind::kTensor:
     case TypeKind::kObject:
     case TypeKind::kNone:
@@ -122,9 +125,15 @@ Status GraphWriter::Node(GraphId g, NodeId n, std::string* out) {
   Metadata(n, &o, out);
   o.Key("is_hop_single_tensor_return");
   switch (node.single_return) {
-    case SingleReturn::kUnstated: *out += "null"; break;
-    case SingleReturn::kFalse: *out += "false"; break;
-    case SingleReturn::kTrue: *out += "true"; break;
+    case SingleReturn::kUnstated:
+      *out += "null";
+      break;
+    case SingleReturn::kFalse:
+      *out += "false";
+      break;
+    case SingleReturn::kTrue:
+      *out += "true";
+      break;
   }
   if (node.has_name || program_.file.schema_minor >= kMinorOfNodeNames) {
     o.Text("name", names_.node(n));
@@ -191,10 +200,18 @@ Status GraphWriter::Inputs(NodeId n, std::string* out) {
     TENON_TRY(Argument(arg, o.Key("arg")));
     o.Key("kind");
     switch (arg.pass) {
-      case PassKind::kUnstated: *out += "null"; break;
-      case PassKind::kUnknown: *out += '0'; break;
-      case PassKind::kPositional: *out += '1'; break;
-      case PassKind::kKeyword: *out += '2'; break;
+      case PassKind::kUnstated:
+        *out += "null";
+        break;
+      case PassKind::kUnknown:
+        *out += '0';
+        break;
+      case PassKind::kPositional:
+        *out += '1';
+        break;
+      case PassKind::kKeyword:
+        *out += '2';
+        break;
     }
     o.Close();
     ++i;

@@ -62,14 +62,18 @@ class ModelWriter {
     version.Close();
     AppendJsonStrings(program_.file.verifiers, o.Key("verifiers"));
     o.Text("torch_version", program_.file.torch_version);
-    AppendJsonStrings(program_.file.guards_code, o.Key("guards_code"));
+    // Older programs have none, which isn't the same as no guards.
+    if (program_.file.schema_minor >= kMinMinor ||
+        !program_.file.guards_code.empty()) {
+      AppendJsonStrings(program_.file.guards_code, o.Key("guards_code"));
+    }
     Unknown("$", &o);
     o.Close();
     if (program_.file.schema_minor < kMinMinor) {
-      notes_.push_back(
-          "the schema version became 8." + std::to_string(kMinMinor) +
-          ", the first of this layout, from 8." +
-          std::to_string(program_.file.schema_minor));
+      notes_.push_back("the schema version became 8." +
+                       std::to_string(kMinMinor) +
+                       ", the first of this layout, from 8." +
+                       std::to_string(program_.file.schema_minor));
     }
     for (const auto& member : program_.file.unknown_members) {
       if (std::find(written_.begin(), written_.end(), &member) ==
@@ -345,8 +349,7 @@ std::string PrintTreeSpec(const TreeSpec& spec) {
   return out;
 }
 
-Expected<std::string> WriteModel(const Program& program,
-                                 const NameTable& names,
+Expected<std::string> WriteModel(const Program& program, const NameTable& names,
                                  std::vector<std::string>* notes,
                                  Diagnostics& diags) {
   return ModelWriter(program, names, notes, diags).Write();

@@ -12,8 +12,7 @@ namespace tenon {
 
 // The text of models/<name>.json. What can't be carried over is told in
 // `notes`.
-Expected<std::string> WriteModel(const Program& program,
-                                 const NameTable& names,
+Expected<std::string> WriteModel(const Program& program, const NameTable& names,
                                  std::vector<std::string>* notes,
                                  Diagnostics& diags);
 

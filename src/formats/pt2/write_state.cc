@@ -85,7 +85,8 @@ class StateWriter {
       dtype = type.dtype;
       const std::string problem = CheckStoredTensor(
           type, storage.is_weightless ? 0 : storage.bytes.size());
-      if (!problem.empty()) return Error(entry) << "can't be written: " << problem;
+      if (!problem.empty())
+        return Error(entry) << "can't be written: " << problem;
     }
     // PyTorch reads a record by the dtype of its first entry: a storage that
     // is seen as several dtypes needs a record for each.
@@ -94,8 +95,8 @@ class StateWriter {
     if (it != records_.end()) return it->second;
     NoteLostSharing(entry);
     const std::string name = NewName(entry, is_object, weights);
-    TENON_TRY(Add(folder_ + name, storage.is_weightless ? Bytes()
-                                                        : storage.bytes));
+    TENON_TRY(
+        Add(folder_ + name, storage.is_weightless ? Bytes() : storage.bytes));
     report_.weight_bytes += storage.bytes.size();
     records_.emplace(key, name);
     return name;
@@ -116,8 +117,8 @@ class StateWriter {
     if (is_object) {
       // TorchScript objects are zip containers, others bare pickles.
       const Bytes bytes = program_.state.storage(entry.storage).bytes;
-      prefix = AsText(bytes).substr(0, 2) == "PK" ? "custom_obj_"
-                                                  : "opaque_obj_";
+      prefix =
+          AsText(bytes).substr(0, 2) == "PK" ? "custom_obj_" : "opaque_obj_";
     }
     while (true) {
       std::string name = prefix + std::to_string(counters_[prefix]++);

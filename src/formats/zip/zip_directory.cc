@@ -219,8 +219,8 @@ class DirectoryReader {
              << " bytes before the directory";
     }
     if (At<uint32_t>(at) != kLocalSignature) {
-      return Error(Rule::kFile02, at) << "no local header of member '"
-                                      << member->name << "'";
+      return Error(Rule::kFile02, at)
+             << "no local header of member '" << member->name << "'";
     }
     const uint16_t flags = At<uint16_t>(at + 6);
     const uint16_t method = At<uint16_t>(at + 8);

@@ -6,9 +6,12 @@
 #include <new>
 
 #include "formats/zip/zip_directory.h"
+#include "formats/zip/zip_layout.h"
 
 namespace tenon {
 namespace {
+
+static_assert(kZipSlackBytes <= zip::kCentralBytes + zip::kEndBytes);
 
 constexpr uint64_t kAlwaysInflateBytes = 1 << 20;
 // zlib counts in unsigned int.
@@ -76,8 +79,8 @@ Expected<ZipArchive> ZipArchive::Open(Bytes bytes,
   archive.owner_ = std::move(owner);
   archive.file_name_ = std::move(file_name);
   archive.limits_ = limits;
-  TENON_ASSIGN(archive.members_, zip::ReadDirectory(bytes, archive.file_name_,
-                                                    limits, diags));
+  TENON_ASSIGN(archive.members_,
+               zip::ReadDirectory(bytes, archive.file_name_, limits, diags));
   uint64_t inflated = 0;
   archive.by_name_.reserve(archive.members_.size());
   for (uint32_t i = 0; i < archive.members_.size(); ++i) {
@@ -107,8 +110,8 @@ const ZipMember* ZipArchive::Find(std::string_view name) const {
 
 Expected<ZipContent> ZipArchive::Read(const ZipMember& member, bool check_crc,
                                       Diagnostics& diags) const {
-  ZipContent content{
-      bytes_.subspan(member.payload_offset, member.stored_bytes), owner_};
+  ZipContent content{bytes_.subspan(member.payload_offset, member.stored_bytes),
+                     owner_};
   if (member.is_deflated) {
     TENON_ASSIGN(content, Inflate(member, diags));
   }
@@ -124,7 +127,7 @@ Expected<ZipContent> ZipArchive::Inflate(const ZipMember& member,
                                          Diagnostics& diags) const {
   const Place place = Place::File(std::string(member.name));
   const auto buffer = std::shared_ptr<std::byte[]>(
-      new (std::nothrow) std::byte[member.size_bytes + 1]);
+      new (std::nothrow) std::byte[member.size_bytes + kZipSlackBytes]);
   if (buffer == nullptr) {
     return diags.Error(Rule::kIo, place)
            << "no memory for " << member.size_bytes << " bytes";
@@ -141,8 +144,8 @@ Expected<ZipContent> ZipArchive::Inflate(const ZipMember& member,
     // One byte more than announced, so that a longer stream shows.
     const size_t out_step =
         std::min<size_t>(member.size_bytes + 1 - given, kZlibStepBytes);
-    stream.next_in = reinterpret_cast<Bytef*>(
-        const_cast<std::byte*>(in.data() + taken));
+    stream.next_in =
+        reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data() + taken));
     stream.avail_in = static_cast<uInt>(in_step);
     stream.next_out = reinterpret_cast<Bytef*>(buffer.get() + given);
     stream.avail_out = static_cast<uInt>(out_step);

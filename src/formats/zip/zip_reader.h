@@ -39,7 +39,10 @@ struct ZipMember {
   uint64_t payload_offset = 0;
 };
 
-// A member's content and what keeps it in memory.
+// A member's content and what keeps it in memory. Behind the content at least
+// kZipSlackBytes can be read, whatever they hold: parsers of whole words
+// needn't copy. (The directory follows a stored member, after all.)
+constexpr size_t kZipSlackBytes = 64;
 struct ZipContent {
   Bytes bytes;
   std::shared_ptr<const void> owner;
@@ -54,8 +57,7 @@ class ZipArchive {
   static Expected<ZipArchive> Open(Bytes bytes,
                                    std::shared_ptr<const void> owner,
                                    std::string file_name,
-                                   const ZipLimits& limits,
-                                   Diagnostics& diags);
+                                   const ZipLimits& limits, Diagnostics& diags);
 
   // In the order of the directory.
   const std::vector<ZipMember>& members() const { return members_; }

@@ -47,8 +47,7 @@ uint16_t Flags(uint64_t size) {
   return kFlagUtf8 | (size > 0 ? kFlagDescriptor : 0);
 }
 
-std::string LocalHeader(std::string_view name, uint64_t size,
-                        uint64_t offset) {
+std::string LocalHeader(std::string_view name, uint64_t size, uint64_t offset) {
   std::string extra;
   PutZip64Block(size, offset, &extra);
   const uint64_t start = offset + kLocalBytes + name.size() + extra.size() + 4;

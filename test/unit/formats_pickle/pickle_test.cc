@@ -31,7 +31,9 @@ void ExpectRefused(const std::string& bytes, const std::string& part) {
 
 TEST(PickleTree, TakesCallsApartWithoutMakingThem) {
   // os.system("hi")
-  const std::string bytes = "\x80\x02" "cos\nsystem\nX\x02\0\0\0hi\x85R."s;
+  const std::string bytes =
+      "\x80\x02"
+      "cos\nsystem\nX\x02\0\0\0hi\x85R."s;
   Diagnostics diags;
   const auto tree = Parse(bytes, diags);
   ASSERT_TRUE(tree) << diags.ToString();
@@ -43,7 +45,8 @@ TEST(PickleTree, TakesCallsApartWithoutMakingThem) {
 TEST(PickleTree, ReadsScalarsAndContainers) {
   // {"a": (-1, 300, 1.5, None, True)}
   const std::string bytes =
-      "\x80\x02}q\0X\x01\0\0\0" "a(J\xFF\xFF\xFF\xFFM\x2C\x01G\x3F\xF8\0\0\0\0\0\0N\x88ts."s;
+      "\x80\x02}q\0X\x01\0\0\0"
+      "a(J\xFF\xFF\xFF\xFFM\x2C\x01G\x3F\xF8\0\0\0\0\0\0N\x88ts."s;
   Diagnostics diags;
   const auto tree = Parse(bytes, diags);
   ASSERT_TRUE(tree) << diags.ToString();
@@ -59,7 +62,8 @@ TEST(PickleTree, ReadsScalarsAndContainers) {
 
 TEST(PickleTree, ReadsLongsOfAllLengths) {
   for (const auto& [bytes, value] :
-       {std::pair{"\x8A\0."s, int64_t{0}}, {"\x8A\x01\xFF."s, -1},
+       {std::pair{"\x8A\0."s, int64_t{0}},
+        {"\x8A\x01\xFF."s, -1},
         {"\x8A\x02\xFF\0."s, 255},
         {"\x8A\x08\0\0\0\0\0\0\0\x80."s, INT64_MIN}}) {
     Diagnostics diags;
@@ -75,7 +79,10 @@ TEST(PickleTree, V_FILE_07_RefusesBadPrograms) {
   ExpectRefused("."s, "stack underflow");
   ExpectRefused("(."s, "stack underflow");
   ExpectRefused("\x80\x02N"s, "truncated");
-  ExpectRefused("X\xF0\xFF\xFF\xFF" "ab"s, "exceeds the 2 bytes left");
+  ExpectRefused(
+      "X\xF0\xFF\xFF\xFF"
+      "ab"s,
+      "exceeds the 2 bytes left");
   ExpectRefused("\x80\x63N."s, "protocol 99");
   ExpectRefused("i.\n"s, "opcode 105 isn't supported");
   ExpectRefused("N(u."s, "isn't a container");
@@ -83,7 +90,9 @@ TEST(PickleTree, V_FILE_07_RefusesBadPrograms) {
 }
 
 TEST(PickleTree, SurvivesAnyTwoBytesAfterAStack) {
-  const std::string start = "\x80\x02}(X\x01\0\0\0" "aNN"s;
+  const std::string start =
+      "\x80\x02}(X\x01\0\0\0"
+      "aNN"s;
   for (int a = 0; a < 256; ++a) {
     for (int b = 0; b < 256; ++b) {
       Diagnostics diags;
@@ -98,8 +107,8 @@ TEST(PickleTree, SurvivesAnyTwoBytesAfterAStack) {
 TEST(PickleScan, TellsPlainTensorsFromOthers) {
   std::string reason;
   EXPECT_TRUE(IsPlainTorchSave({}, &reason));
-  EXPECT_TRUE(IsPlainTorchSave(
-      AsBytes("ctorch._utils\n_rebuild_tensor_v2\n."), &reason));
+  EXPECT_TRUE(IsPlainTorchSave(AsBytes("ctorch._utils\n_rebuild_tensor_v2\n."),
+                               &reason));
   EXPECT_TRUE(IsPlainTorchSave(AsBytes("ctorch\nFloatStorage\n."), &reason));
   EXPECT_FALSE(IsPlainTorchSave(AsBytes("ctorch\nload\n."), &reason));
   EXPECT_EQ(reason, "it imports 'torch load'");
@@ -112,8 +121,7 @@ TEST(PickleScan, V_FILE_07_RefusesToCarryActingModules) {
   EXPECT_TRUE(CheckCarriedPickle(AsBytes("cmine\nClass\n."), "w", diags));
   EXPECT_FALSE(CheckCarriedPickle(AsBytes("cos\nmkdir\n."), "w", diags));
   EXPECT_FALSE(CheckCarriedPickle(AsBytes("cos.path\nx\n."), "w", diags));
-  EXPECT_FALSE(
-      CheckCarriedPickle(AsBytes("cbuiltins\nexec\n."), "w", diags));
+  EXPECT_FALSE(CheckCarriedPickle(AsBytes("cbuiltins\nexec\n."), "w", diags));
 }
 
 // torch.save({"w": t, "v": u}): two float tensors [2] over one storage of four
@@ -121,10 +129,13 @@ TEST(PickleScan, V_FILE_07_RefusesToCarryActingModules) {
 // arguments.
 std::string SavedDictBytes(const std::string& metadata = "") {
   const std::string storage =
-      "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0" "0X\3\0\0\0cpuK\4tQ"s;
+      "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+      "0X\3\0\0\0cpuK\4tQ"s;
   const auto tensor = [&](char offset, const std::string& more) {
     return "ctorch._utils\n_rebuild_tensor_v2\n("s + storage + "K" + offset +
-           "K\2\x85K\1\x85\x89" "ccollections\nOrderedDict\n)R" + more + "tR";
+           "K\2\x85K\1\x85\x89"
+           "ccollections\nOrderedDict\n)R" +
+           more + "tR";
   };
   const std::string pickle = "\x80\2}(X\1\0\0\0w"s + tensor(0, "") +
                              "X\1\0\0\0v"s + tensor(2, metadata) + "u.";
@@ -183,8 +194,7 @@ TEST(TorchSave, SurvivesEveryFlippedByte) {
     const char saved = bytes[i];
     bytes[i] = '\xFF';
     Diagnostics diags;
-    const bool ok =
-        ReadTorchSave(AsBytes(bytes), nullptr, "w.pt", diags).ok();
+    const bool ok = ReadTorchSave(AsBytes(bytes), nullptr, "w.pt", diags).ok();
     EXPECT_EQ(ok, !diags.has_errors());
     bytes[i] = saved;
   }

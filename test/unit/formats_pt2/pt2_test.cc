@@ -170,13 +170,12 @@ void ExpectError(const std::string& bytes, Rule rule, const std::string& part) {
   EXPECT_FALSE(Read(bytes, diags));
   ASSERT_EQ(diags.num_errors(), 1u);
   EXPECT_EQ(diags.all()[0].rule, rule);
-  EXPECT_NE(diags.ToString().find(part), std::string::npos)
-      << diags.ToString();
+  EXPECT_NE(diags.ToString().find(part), std::string::npos) << diags.ToString();
 }
 
-#define META(grad)                                                         \
-  "{\"dtype\": 7, \"sizes\": [{\"as_int\": 3}], \"requires_grad\": " grad  \
-  ", \"device\": {\"type\": \"cpu\", \"index\": null}, \"strides\": "      \
+#define META(grad)                                                        \
+  "{\"dtype\": 7, \"sizes\": [{\"as_int\": 3}], \"requires_grad\": " grad \
+  ", \"device\": {\"type\": \"cpu\", \"index\": null}, \"strides\": "     \
   "[{\"as_int\": 1}], \"storage_offset\": {\"as_int\": 0}, \"layout\": 7}"
 
 TEST(Pt2Writer, SpellsTheModelAsPyTorchDoes) {
@@ -224,10 +223,11 @@ TEST(Pt2Writer, SpellsTheModelAsPyTorchDoes) {
       "[\"TRAINING\"], \"torch_version\": \"2.9.0\", \"guards_code\": []}");
   EXPECT_EQ(MemberText(bytes, "tiny/data/weights/model_weights_config.json"),
             "{\"config\": {\"bias\": {\"path_name\": \"weight_0\", "
-            "\"is_param\": true, \"use_pickle\": false, \"tensor_meta\": "
-            META("true") "}}}");
-  EXPECT_EQ(MemberText(bytes, "tiny/data/constants/model_constants_config.json"),
-            "{\"config\": {}}");
+            "\"is_param\": true, \"use_pickle\": false, \"tensor_meta\": " META(
+                "true") "}}}");
+  EXPECT_EQ(
+      MemberText(bytes, "tiny/data/constants/model_constants_config.json"),
+      "{\"config\": {}}");
   EXPECT_EQ(MemberText(bytes, "tiny/data/weights/weight_0"),
             std::string("\0\0\0\x3F\0\0\x80\xBF\0\0\0\x40", 12));
   EXPECT_EQ(MemberText(bytes, "tiny/data/sample_inputs/model.pt"), "");
@@ -321,8 +321,8 @@ TEST(Pt2Reader, ReadsPythonsBareInfinity) {
 }
 
 TEST(Pt2Reader, CarriesUnknownMembers) {
-  std::string bytes =
-      EditModel("\"opset_version\"", "\"future\": {\"x\": [1.5]}, \"opset_version\"");
+  std::string bytes = EditModel(
+      "\"opset_version\"", "\"future\": {\"x\": [1.5]}, \"opset_version\"");
   bytes = Edit(bytes, "models/model.json", [](std::string text) {
     return Replace(text, "\"metadata\": {}", "\"extra\": 7, \"metadata\": {}");
   });
@@ -494,7 +494,9 @@ TEST(Pt2Writer, RefusesCallsOfChildGraphs) {
 
 TEST(Pt2Writer, DropsExampleInputsThatImportMoreThanTensors) {
   Program p = WorkedExample();
-  const std::string evil = "\x80\x02" "cos\nsystem\n(X\x02\0\0\0hitR.";
+  const std::string evil =
+      "\x80\x02"
+      "cos\nsystem\n(X\x02\0\0\0hitR.";
   p.file.members.push_back(
       {"data/sample_inputs/model.pt", AsBytes(evil), nullptr});
   Pt2WriteReport report;
@@ -505,8 +507,7 @@ TEST(Pt2Writer, DropsExampleInputsThatImportMoreThanTensors) {
 
 TEST(Pt2Reader, SurvivesEveryFlippedByteOfTheModel) {
   const std::string payload = "compiled";
-  std::string bytes =
-      WriteToBytes(WithDelegate(AsBytes(payload)), "tiny.pt2");
+  std::string bytes = WriteToBytes(WithDelegate(AsBytes(payload)), "tiny.pt2");
   for (size_t i = 0; i < bytes.size(); ++i) {
     const char saved = bytes[i];
     bytes[i] = i % 2 == 0 ? '\xFF' : '9';
@@ -528,8 +529,8 @@ TEST(Pt2Reader, SurvivesDamagedJsonWithGoodChecksums) {
   uint64_t random = 1;
   for (int round = 0; round < 400; ++round) {
     random = random * 6364136223846793005u + 1442695040888963407u;
-    const std::string damaged = Edit(
-        bytes, members[round % 4], [&](std::string text) {
+    const std::string damaged =
+        Edit(bytes, members[round % 4], [&](std::string text) {
           const size_t at = (random >> 33) % text.size();
           const char choices[] = "0123456789\"{}[],:nx-";
           text[at] = choices[(random >> 20) % (sizeof(choices) - 1)];
