@@ -197,6 +197,12 @@ std::vector<std::string> TreeSpec::KeysJson() const {
   }
   keys = SplitJsonList(text);
   if (keys.size() != children.size()) keys.clear();
+  for (std::string& key : keys) {
+    if (key.front() != '"') continue;
+    std::string spelling;
+    AppendJsonString(Unquote(key), &spelling);
+    key = std::move(spelling);
+  }
   return keys;
 }
 
