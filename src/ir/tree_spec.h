@@ -38,8 +38,7 @@ struct TreeSpec {
   // a string key as it is, others as JSON text. Empty for other nodes.
   std::vector<std::string> Keys() const;
   // Like Keys, each as JSON text ("\"a\"", "3", "true", "null"): equal keys have
-  // equal text, however the context escapes them. A string has
-  // one spelling, whatever escapes the file used.
+  // equal text, however the context escapes them.
   std::vector<std::string> KeysJson() const;
   // What leads to child `i` in a leaf path: key, index, or field position.
   std::string PathPart(size_t i) const;
