@@ -49,6 +49,13 @@ bool ReadProgram(Json json, const std::filesystem::path& folder,
   program->method = TextOf(json, "method");
   program->tolerance = {NumberOf(json, "rtol"), NumberOf(json, "atol")};
   if (json["flat"].get(program->is_flat)) program->is_flat = false;
+  simdjson::dom::array features;
+  if (!json["features"].get(features)) {
+    for (Json feature : features) {
+      std::string_view text;
+      if (!feature.get(text) && text == "hazard") program->is_hazard = true;
+    }
+  }
   simdjson::dom::array runs;
   if (json["runs"].get(runs)) return false;
   for (Json run : runs) {

@@ -26,6 +26,9 @@ struct CorpusProgram {
   std::string io_path;   // the safetensors file with the recorded tensors
   std::string method;    // of an archive with several; "" = the only one
   bool is_flat = false;  // outputs are those of the graph, not of the call
+  // PyTorch itself saved the file wrongly or can't use it: the file is right in
+  // form, its results need not be the recorded ones.
+  bool is_hazard = false;
   Tolerance tolerance;
   std::vector<RecordedRun> runs;
 };
