@@ -29,6 +29,7 @@ constexpr char kUsage[] =
     "beside\n"
     "                   those recorded for NAME\n"
     "  ops FOLDER       recorded operator calls against the kernels\n"
+    "                   --known FILE lists calls that are known to differ\n"
     "options:\n"
     "  --filter GLOB    only entries whose name matches\n"
     "  --list           print the names, check nothing\n"
@@ -38,7 +39,7 @@ constexpr char kUsage[] =
     "  --timeout S      seconds for one program (pt2; default 300)\n";
 
 struct Command {
-  std::string kind, path, program;
+  std::string kind, path, program, known;
   RunOptions options;
 };
 
@@ -65,6 +66,8 @@ std::optional<Command> ParseCommand(int argc, char** argv) {
       command.options.filter = argv[++i];
     } else if (word == "--program" && has_next) {
       command.program = argv[++i];
+    } else if (word == "--known" && has_next) {
+      command.known = argv[++i];
     } else if ((word == "-j" || word == "--timeout") && has_next) {
       const auto number = ParsePositive(argv[++i]);
       if (!number) return std::nullopt;
@@ -97,8 +100,14 @@ int Main(int argc, char** argv) {
   }
 #endif
   if (command && command->kind == "ops") {
+    KnownFailures known;
+    if (!command->known.empty() &&
+        !ReadKnownFailures(command->known, &known)) {
+      std::fprintf(stderr, "%s: can't be read\n", command->known.c_str());
+      return 2;
+    }
     return RunOps(command->path, command->options.filter,
-                  command->options.verbose, command->options.list);
+                  command->options.verbose, command->options.list, known);
   }
   std::fputs(kUsage, stderr);
   return 2;

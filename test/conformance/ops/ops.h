@@ -4,18 +4,29 @@
 // NAME.safetensors with the storages that they point into.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 
 namespace tenon {
+
+// Calls that are known to differ, with the reason: by operator and number.
+using KnownFailures = std::map<std::pair<std::string, int>, std::string>;
+
+// Lines "OPERATOR<tab>NUMBER<tab>REASON"; '#' begins a comment line. False when
+// the file can't be read or a line has another form.
+bool ReadKnownFailures(const std::string& path, KnownFailures* known);
 
 // Replays the calls of the folder's operators whose name ("aten.add.Tensor")
 // matches the glob `filter` (* and ?; empty = all) and prints a line for each
 // call that differs ("NAME case N (SOURCE): WHY"), with `verbose` for every
 // call, at the end "N passed, N failed, N skipped". Calls are skipped when the
-// operator has no kernel. With `list` it only prints the names.
+// operator has no kernel, or when they are known to fail and do; one that is
+// known to fail and passes is a failure, so that the list stays true. With
+// `list` it only prints the names.
 //
 // Zero when nothing failed, 1 otherwise, 2 when the folder can't be read.
 int RunOps(const std::string& path, const std::string& filter, bool verbose,
-           bool list);
+           bool list, const KnownFailures& known);
 
 }  // namespace tenon
