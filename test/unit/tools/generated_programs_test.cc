@@ -163,8 +163,8 @@ TEST_P(ShapeTest, DiffersFromItselfInNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ShapeTest, ::testing::ValuesIn(kShapes),
-                         [](const auto& info) {
-                           return std::string(testing::Name(info.param));
+                         [](const auto& shape) {
+                           return std::string(testing::Name(shape.param));
                          });
 
 // Changes one literal or operand of one live node.
