@@ -58,8 +58,7 @@ class Origins {
 };
 
 std::optional<uint32_t> FindWholeOutput(const Program& region,
-                                        const Origins& origins,
-                                        ValueId input) {
+                                        const Origins& origins, ValueId input) {
   const auto outputs = region.outputs(Program::kRoot);
   for (uint32_t j = 0; j < outputs.size(); ++j) {
     if (!outputs[j].is_value()) continue;
@@ -140,8 +139,7 @@ Expected<std::vector<DeclaredWrite>> FindDeclaredWrites(
                << region.value(base).index
                << " in place, but no output of the region is that input";
       }
-      writes.push_back(
-          {region.value(base).index, *output, WriteKind::kUser});
+      writes.push_back({region.value(base).index, *output, WriteKind::kUser});
     }
   }
   return writes;

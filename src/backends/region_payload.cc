@@ -36,8 +36,7 @@ std::vector<std::byte> WriteRegionPayload(std::string_view backend,
   PrintOptions options;
   options.metadata = false;
   options.state_bytes = false;
-  const std::string text =
-      HeaderLine(backend) + PrintProgram(region, options);
+  const std::string text = HeaderLine(backend) + PrintProgram(region, options);
   const Bytes bytes = AsBytes(text);
   return {bytes.begin(), bytes.end()};
 }

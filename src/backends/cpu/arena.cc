@@ -34,15 +34,14 @@ ArenaLayout LayOutArena(const std::vector<Lifetime>& lifetimes) {
     for (const size_t p : placed) {
       if (!Overlap(lifetimes[i], lifetimes[p])) continue;
       if (offset + size <= layout.offsets[p]) break;
-      offset = std::max(offset, layout.offsets[p] +
-                                    Aligned(lifetimes[p].size_bytes));
+      offset = std::max(offset,
+                        layout.offsets[p] + Aligned(lifetimes[p].size_bytes));
     }
     layout.offsets[i] = offset;
     layout.size_bytes = std::max(layout.size_bytes, offset + size);
     const auto at = std::upper_bound(
-        placed.begin(), placed.end(), offset, [&](size_t o, size_t p) {
-          return o < layout.offsets[p];
-        });
+        placed.begin(), placed.end(), offset,
+        [&](size_t o, size_t p) { return o < layout.offsets[p]; });
     placed.insert(at, i);
   }
   return layout;

@@ -19,9 +19,10 @@ class CpuBackend : public Backend {
   Expected<CompiledRegion> Compile(const Program& region,
                                    const BackendOptions& options,
                                    Diagnostics& diags) const override;
-  Expected<std::unique_ptr<Executable>> Load(
-      Bytes payload, std::shared_ptr<const void> owner,
-      const BackendOptions& options, Diagnostics& diags) const override;
+  Expected<std::unique_ptr<Executable>> Load(Bytes payload,
+                                             std::shared_ptr<const void> owner,
+                                             const BackendOptions& options,
+                                             Diagnostics& diags) const override;
 };
 
 }  // namespace tenon

@@ -1,8 +1,7 @@
 #include "backends/cpu/dnnl_convolution.h"
 
-#include <oneapi/dnnl/dnnl.hpp>
-
 #include <cstring>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,11 +93,11 @@ class DnnlConvolutionStep : public Step {
     }
     void* to = p_.unpack_out.is_set() ? scratch + p_.out_offset : out;
     void* work = scratch + p_.work_offset;
-    ok = ok && (p_.shape.has_bias
-                    ? p_.convolution.Run(
-                          stream_, {x, weight, to, work,
-                                    frame.at<void>(p_.shape.bias)})
-                    : p_.convolution.Run(stream_, {x, weight, to, work}));
+    ok = ok &&
+         (p_.shape.has_bias
+              ? p_.convolution.Run(stream_, {x, weight, to, work,
+                                             frame.at<void>(p_.shape.bias)})
+              : p_.convolution.Run(stream_, {x, weight, to, work}));
     if (p_.unpack_out.is_set()) {
       ok = ok && p_.unpack_out.Run(stream_, {to, out});
     }
@@ -143,8 +142,7 @@ class PreparedConvolution : public DnnlConvolution {
       : prepared_(std::move(prepared)) {}
   size_t scratch_bytes() const override { return prepared_.scratch_bytes; }
   std::unique_ptr<Step> MakeStep(Ref scratch) override {
-    return std::make_unique<DnnlConvolutionStep>(std::move(prepared_),
-                                                 scratch);
+    return std::make_unique<DnnlConvolutionStep>(std::move(prepared_), scratch);
   }
 
  private:
@@ -206,15 +204,14 @@ Prepared Prepare(const DnnlConvolutionShape& s,
           ? memory::desc({s.groups, s.out_channels / s.groups,
                           s.in_channels / s.groups, s.kernel[0], s.kernel[1]},
                          kFloat, Tag::goihw)
-          : memory::desc({s.out_channels, s.in_channels, s.kernel[0],
-                          s.kernel[1]},
-                         kFloat, Tag::oihw);
+          : memory::desc(
+                {s.out_channels, s.in_channels, s.kernel[0], s.kernel[1]},
+                kFloat, Tag::oihw);
   if (desc.src_desc() != x) p.pack_x = Reorder(x, desc.src_desc());
   if (desc.dst_desc() != out) p.unpack_out = Reorder(desc.dst_desc(), out);
   if (desc.weights_desc() != weight) {
     p.pack_weight = Reorder(weight, desc.weights_desc());
-    p.packed_weight =
-        Storage::Allocate(desc.weights_desc().get_size(), false);
+    p.packed_weight = Storage::Allocate(desc.weights_desc().get_size(), false);
   }
   p.x_offset = 0;
   p.out_offset = p.pack_x.is_set() ? Aligned(desc.src_desc().get_size()) : 0;

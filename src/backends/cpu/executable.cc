@@ -52,8 +52,7 @@ void CpuExecutable::DescribeInputs(std::span<const RuntimeValue> inputs) {
       const Tensor& t = input.tensor();
       // Dtype and rank are the region's, checked before.
       geometry_.insert(geometry_.end(), t.sizes().begin(), t.sizes().end());
-      geometry_.insert(geometry_.end(), t.strides().begin(),
-                       t.strides().end());
+      geometry_.insert(geometry_.end(), t.strides().begin(), t.strides().end());
       geometry_.push_back(static_cast<int64_t>(t.storage()->size_bytes()) -
                           t.offset() *
                               static_cast<int64_t>(SizeBytes(t.dtype())));
@@ -68,10 +67,9 @@ void CpuExecutable::DescribeInputs(std::span<const RuntimeValue> inputs) {
 }
 
 Plan* CpuExecutable::FindPlan() {
-  const auto at =
-      std::find_if(plans_.begin(), plans_.end(), [&](const CachedPlan& p) {
-        return p.geometry == geometry_;
-      });
+  const auto at = std::find_if(
+      plans_.begin(), plans_.end(),
+      [&](const CachedPlan& p) { return p.geometry == geometry_; });
   if (at == plans_.end()) return nullptr;
   if (at != plans_.begin()) std::rotate(plans_.begin(), at, at + 1);
   return plans_[0].plan.get();

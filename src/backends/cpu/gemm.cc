@@ -34,8 +34,7 @@ void Multiply(const SmallGemm& g) {
   const bool is_transposed = g.b_column != 1;
   dnnl_sgemm('N', is_transposed ? 'T' : 'N', g.m, g.n, g.k, g.alpha, g.a,
              std::max(g.a_row, g.k), g.b,
-             is_transposed ? std::max(g.b_column, g.k)
-                           : std::max(g.b_row, g.n),
+             is_transposed ? std::max(g.b_column, g.k) : std::max(g.b_row, g.n),
              beta, g.c, g.c_row);
 }
 

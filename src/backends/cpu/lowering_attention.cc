@@ -48,8 +48,7 @@ class AttentionStep : public Step {
  private:
   void RunBlock(Frame& frame, size_t i, int64_t row, int64_t rows) const {
     // The last row sees the most.
-    const int64_t keys =
-        s_.is_causal ? std::min(s_.keys, row + rows) : s_.keys;
+    const int64_t keys = s_.is_causal ? std::min(s_.keys, row + rows) : s_.keys;
     float* scores = frame.at<float>(s_.scores);
     SmallGemm g;
     g.m = rows;
@@ -66,12 +65,11 @@ class AttentionStep : public Step {
     const Loops& loops = BestLoops();
     for (int64_t r = 0; r < rows; ++r) {
       float* line = scores + r * keys;
-      const int64_t seen =
-          s_.is_causal ? std::min(keys, row + r + 1) : keys;
-      const float* mask =
-          s_.has_mask ? frame.at<float>(s_.mask) + s_.mask_at[i] +
-                            (row + r) * s_.mask_row
-                      : nullptr;
+      const int64_t seen = s_.is_causal ? std::min(keys, row + r + 1) : keys;
+      const float* mask = s_.has_mask
+                              ? frame.at<float>(s_.mask) + s_.mask_at[i] +
+                                    (row + r) * s_.mask_row
+                              : nullptr;
       loops.attention_row(line, mask, s_.scale, seen);
       std::fill(line + seen, line + keys, 0.0f);
     }
@@ -99,8 +97,8 @@ bool RepeatHeads(KernelCall& call, const Tensor& query, Tensor* tensor,
   const int64_t heads = query.size(query.dim() - 3);
   const int64_t own = tensor->size(tensor->dim() - 3);
   if (own == 0 || heads % own != 0) {
-    return call.Fail(std::to_string(heads) + " query heads are no multiple of " +
-                     std::to_string(own));
+    return call.Fail(std::to_string(heads) +
+                     " query heads are no multiple of " + std::to_string(own));
   }
   Sizes sizes = batch;
   sizes[leading - 1] = own;
@@ -155,9 +153,9 @@ bool AdditiveMask(PlanBuilder& b, KernelCall& call, Tensor* mask,
     const auto number = [&](double f) {
       return e.Load(ConstantOf(f, DType::kFloat32));
     };
-    value = e.Apply(TileOp::kWhere,
-                    {given, number(0.0),
-                     number(-std::numeric_limits<double>::infinity())});
+    value = e.Apply(
+        TileOp::kWhere,
+        {given, number(0.0), number(-std::numeric_limits<double>::infinity())});
   }
   *mask = out;
   return e.Emit(value) || call.Fail("cannot convert the mask");
@@ -198,9 +196,9 @@ bool Attend(PlanBuilder& b, KernelCall& call, const Lowering&) {
   s.keys = key.size(key.dim() - 2);
   s.depth = query.sizes().back();
   s.width = value.sizes().back();
-  s.scale = static_cast<float>(call.is_none(6)
-                                   ? 1.0 / std::sqrt(static_cast<double>(s.depth))
-                                   : call.Float(6));
+  s.scale = static_cast<float>(
+      call.is_none(6) ? 1.0 / std::sqrt(static_cast<double>(s.depth))
+                      : call.Float(6));
   s.is_causal = is_causal;
   const auto batch_of = [](const Tensor& t) {
     return Sizes(t.sizes().begin(), t.sizes().end() - 2);
@@ -256,8 +254,7 @@ bool Attend(PlanBuilder& b, KernelCall& call, const Lowering&) {
   }
   // WithUnitStep lets a single row or column have any stride.
   const auto row_step = [](const Tensor& t) {
-    return t.size(t.dim() - 2) <= 1 ? t.sizes().back()
-                                    : t.stride(t.dim() - 2);
+    return t.size(t.dim() - 2) <= 1 ? t.sizes().back() : t.stride(t.dim() - 2);
   };
   s.query_row = row_step(query);
   s.key_row = row_step(key);
@@ -269,8 +266,9 @@ bool Attend(PlanBuilder& b, KernelCall& call, const Lowering&) {
     return call.Fail("a result with scattered columns");
   }
   if (s.rows == 1) s.out_row = s.width;
-  const Tensor scores = b.NewTensor(
-      DType::kFloat32, {std::min(kBlockRows, s.rows), std::max<int64_t>(s.keys, 1)});
+  const Tensor scores =
+      b.NewTensor(DType::kFloat32,
+                  {std::min(kBlockRows, s.rows), std::max<int64_t>(s.keys, 1)});
   s.query = b.RefOf(query);
   s.key = b.RefOf(key);
   s.value = b.RefOf(value);

@@ -331,9 +331,9 @@ std::optional<Refusal> RefuseShape(const Program& program, NodeId node) {
   if (weight == nullptr || !weight->is_value()) return std::nullopt;
   const Type& type = program.type(weight->value());
   if (type.is_tensor() && type.rank() != 3 && type.rank() != 4) {
-    return Refusal{RefusalReason::kRank,
-                   "a convolution over " + std::to_string(type.rank() - 2) +
-                       " dimensions"};
+    return Refusal{RefusalReason::kRank, "a convolution over " +
+                                             std::to_string(type.rank() - 2) +
+                                             " dimensions"};
   }
   return std::nullopt;
 }

@@ -38,8 +38,8 @@ bool FormatFits(KernelCall& call, const Tensor& self, MemoryFormat format) {
 
 bool Clone(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const Tensor& self = call.tensor(0);
-  const MemoryFormat format = call.num_args() > 1 ? FormatOf(call.arg(1))
-                                                  : MemoryFormat::kPreserve;
+  const MemoryFormat format =
+      call.num_args() > 1 ? FormatOf(call.arg(1)) : MemoryFormat::kPreserve;
   if (!FormatFits(call, self, format)) return false;
   Sizes strides = self.strides();
   if (format != MemoryFormat::kPreserve) {
@@ -152,8 +152,7 @@ bool Flatten(PlanBuilder& b, KernelCall& call, const Lowering&) {
   int64_t merged = 1;
   for (int64_t d = start; d <= end; ++d) merged *= self.size(d);
   sizes.push_back(merged);
-  sizes.insert(sizes.end(), self.sizes().begin() + end + 1,
-               self.sizes().end());
+  sizes.insert(sizes.end(), self.sizes().begin() + end + 1, self.sizes().end());
   return ReturnReshaped(b, call, std::move(sizes));
 }
 
@@ -240,6 +239,44 @@ bool Stack(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return true;
 }
 
+// Each element minus the one before; bools are compared.
+bool Diff(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  if (call.Int(1) != 1) return call.Fail("n other than 1");
+  int64_t dim = call.Int(2);
+  Tensor self = call.tensor(0);
+  if (self.dim() == 0) return call.Fail("a 0-d operand");
+  if (!WrapDim(call, self.dim(), &dim)) return false;
+  std::vector<Tensor> parts;
+  for (const size_t i : {3u, 0u, 4u}) {
+    if (!call.is_none(i)) parts.push_back(call.tensor(i));
+  }
+  if (parts.size() > 1) {
+    if (!CatTensors(b, call, parts, dim)) return false;
+    self = call.results()[0].tensor();
+    call.results().clear();
+  }
+  const int64_t length = std::max<int64_t>(self.size(dim) - 1, 0);
+  const Tensor after = Narrowed(self, dim, self.size(dim) - length, length);
+  const Tensor before = Narrowed(self, dim, 0, length);
+  const Tensor operands[] = {after, before};
+  const Tensor out = b.NewTensor(self.dtype(), after.sizes(),
+                                 ResultStrides(after.sizes(), operands));
+  if (!out.defined()) return call.Fail("the result is too large");
+  PointwiseBuilder e(&b, out);
+  const TileOp op = self.dtype() == DType::kBool ? TileOp::kNe : TileOp::kSub;
+  call.Return(out);
+  return e.Emit(e.Apply(op, {e.Load(after), e.Load(before)})) ||
+         call.Fail("no loop for the operand's dtype");
+}
+
+std::optional<Refusal> RefuseHigherDiff(const Program& program, NodeId node) {
+  const Arg* n = program.FindArg(node, "n");
+  if (n == nullptr || (n->kind == ArgKind::kInt && n->i == 1)) {
+    return std::nullopt;
+  }
+  return Refusal{RefusalReason::kAttributeValue, "diff with n other than 1"};
+}
+
 bool RepeatInterleave(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor self = call.tensor(0);
   const int64_t repeats = call.Int(1);
@@ -305,8 +342,8 @@ bool Repeat(PlanBuilder& b, KernelCall& call, const Lowering&) {
 // Every element one scalar; merges into whoever reads it.
 bool EmitFill(PlanBuilder& b, const Tensor& out, const RuntimeValue& scalar) {
   PointwiseBuilder e(&b, out);
-  return e.Emit(e.Apply(TileOp::kCopy,
-                        {e.Load(ConstantOf(scalar, out.dtype()))}));
+  return e.Emit(
+      e.Apply(TileOp::kCopy, {e.Load(ConstantOf(scalar, out.dtype()))}));
 }
 
 bool ReturnFilled(PlanBuilder& b, KernelCall& call, DType dtype,
@@ -326,12 +363,11 @@ bool FillLike(PlanBuilder& b, KernelCall& call, const RuntimeValue& scalar,
   const Tensor& self = call.tensor(0);
   const MemoryFormat format = FormatOf(call.arg(options + 4));
   if (!FormatFits(call, self, format)) return false;
-  return ReturnFilled(b, call, DTypeOr(call.arg(options), self.dtype()),
-                      self.sizes(),
-                      format == MemoryFormat::kPreserve
-                          ? LikeStrides(self)
-                          : StridesFor(self.sizes(), format),
-                      scalar);
+  return ReturnFilled(
+      b, call, DTypeOr(call.arg(options), self.dtype()), self.sizes(),
+      format == MemoryFormat::kPreserve ? LikeStrides(self)
+                                        : StridesFor(self.sizes(), format),
+      scalar);
 }
 
 bool FullLike(PlanBuilder& b, KernelCall& call, const Lowering&) {
@@ -445,8 +481,7 @@ bool PadConstant(PlanBuilder& b, KernelCall& call, const Lowering&) {
     }
     const int64_t dim = self.dim() - 1 - static_cast<int64_t>(i);
     const int64_t cut = std::max<int64_t>(-before, 0);
-    const int64_t kept =
-        source.size(dim) - cut - std::max<int64_t>(-after, 0);
+    const int64_t kept = source.size(dim) - cut - std::max<int64_t>(-after, 0);
     sizes[dim] += before + after;
     if (kept < 0 || sizes[dim] < 0) {
       return call.Fail("a dimension becomes negative");
@@ -461,8 +496,7 @@ bool PadConstant(PlanBuilder& b, KernelCall& call, const Lowering&) {
                           : StridesFor(sizes, SuggestedFormat(source)));
   }
   if (!ReturnFilled(b, call, self.dtype(), sizes,
-                    StridesFor(sizes, SuggestedFormat(self)),
-                    call.Scalar(2))) {
+                    StridesFor(sizes, SuggestedFormat(self)), call.Scalar(2))) {
     return false;
   }
   Tensor inner = call.results()[0].tensor();
@@ -486,13 +520,15 @@ bool AssertMetadata(PlanBuilder&, KernelCall& call, const Lowering&) {
                      ToText(self.strides()));
   }
   if (!call.is_none(3) && call.arg(3).dtype() != self.dtype()) {
-    return call.Fail("expected dtype " + std::string(Name(call.arg(3).dtype())) +
-                     ", found " + std::string(Name(self.dtype())));
+    return call.Fail("expected dtype " +
+                     std::string(Name(call.arg(3).dtype())) + ", found " +
+                     std::string(Name(self.dtype())));
   }
   return true;
 }
 
-// Dropout outside training gives its input.
+// Dropout outside training gives its input itself, as in-place dropout does:
+// never the copy that a constant would become.
 bool Dropout(PlanBuilder&, KernelCall& call, const Lowering&) {
   if (call.Bool(2) && call.Float(1) != 0) return call.Fail("it is random");
   call.Return(call.tensor(0));
@@ -526,6 +562,8 @@ constexpr Lowering kLowerings[] = {
     {"aten.cat.default", kPure, Cat},
     {"aten.concat.default", kPure, Cat},
     {"aten.stack.default", kPure, Stack},
+    {"aten.diff.default", kPure, Diff, DTypeRule::kHeld, TileOp::kCopy,
+     RefuseHigherDiff},
     {"aten.repeat.default", kPure, Repeat},
     {"aten.repeat_interleave.self_int", kPure, RepeatInterleave},
     {"aten.slice_scatter.default", kPure, SliceScatter},
@@ -539,8 +577,10 @@ constexpr Lowering kLowerings[] = {
     {"aten.new_zeros.default", kPure, NewConstant<0>},
     {"aten.new_ones.default", kPure, NewConstant<1>},
     {"aten._assert_tensor_metadata.default", kPure, AssertMetadata},
-    {"aten.dropout.default", LoweringKind::kInPlace, Dropout,
-     DTypeRule::kHeld, TileOp::kCopy, RefuseTraining},
+    {"aten.dropout.default", LoweringKind::kInPlace, Dropout, DTypeRule::kHeld,
+     TileOp::kCopy, RefuseTraining},
+    {"aten.dropout_.default", LoweringKind::kInPlace, Dropout, DTypeRule::kHeld,
+     TileOp::kCopy, RefuseTraining},
     Factory("aten.arange.default"),
     Factory("aten.arange.start"),
     Factory("aten.arange.start_step"),

@@ -53,8 +53,7 @@ class IndexStep : public Step {
  public:
   enum class Mode : uint8_t { kTake, kPut, kAccumulate };
 
-  IndexStep(Mode mode, IndexShape shape)
-      : mode_(mode), s_(std::move(shape)) {}
+  IndexStep(Mode mode, IndexShape shape) : mode_(mode), s_(std::move(shape)) {}
 
   bool Run(Frame& frame) override {
     std::byte* self = frame.at<std::byte>(s_.self);
@@ -167,11 +166,9 @@ bool Select(PlanBuilder& b, KernelCall& call, const Tensor& self,
   for (const int64_t d : others) {
     const bool is_outer = d < num_outer;
     (is_outer ? out->outer : out->inner).push_back(self.size(d));
-    (is_outer ? outer_strides : inner_strides)
-        .push_back(self.stride(d) * item);
+    (is_outer ? outer_strides : inner_strides).push_back(self.stride(d) * item);
   }
-  const int64_t listed =
-      NumElements(out->outer) + NumElements(out->inner);
+  const int64_t listed = NumElements(out->outer) + NumElements(out->inner);
   if (listed > (int64_t{1} << 24) && NumElements(out->outer) > 1) {
     return call.Fail("too many blocks");
   }
@@ -183,9 +180,8 @@ bool Select(PlanBuilder& b, KernelCall& call, const Tensor& self,
     run_from = out->inner.size() - 1;
     s.run_length = out->inner[run_from];
     s.run_step_bytes = inner_strides[run_from];
-    while (run_from > 0 &&
-           inner_strides[run_from - 1] ==
-               inner_strides[run_from] * out->inner[run_from]) {
+    while (run_from > 0 && inner_strides[run_from - 1] ==
+                               inner_strides[run_from] * out->inner[run_from]) {
       --run_from;
       s.run_length *= out->inner[run_from];
     }
@@ -260,9 +256,9 @@ bool Put(PlanBuilder& b, KernelCall& call, const Tensor& self,
   reads.push_back(source);
   reads.push_back(self);
   const Tensor writes[] = {self};
-  b.Emit(std::make_unique<IndexStep>(accumulate ? IndexStep::Mode::kAccumulate
-                                                : IndexStep::Mode::kPut,
-                                     std::move(selection.shape)),
+  b.Emit(std::make_unique<IndexStep>(
+             accumulate ? IndexStep::Mode::kAccumulate : IndexStep::Mode::kPut,
+             std::move(selection.shape)),
          reads, writes);
   return true;
 }
@@ -301,17 +297,15 @@ bool SelectAlong(PlanBuilder& b, KernelCall& call, const Tensor& self,
 bool IndexSelect(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const Tensor self = call.tensor(0);
   Selection selection;
-  return SelectAlong(b, call, self, call.Int(1), call.tensor(2),
-                     &selection) &&
+  return SelectAlong(b, call, self, call.Int(1), call.tensor(2), &selection) &&
          Take(b, call, self, std::move(selection));
 }
 
 // A copy with the strides of the original, as PyTorch's clone has them.
-bool CopyOf(PlanBuilder& b, KernelCall& call, const Tensor& self,
-            Tensor* out) {
-  *out = b.NewTensor(self.dtype(), self.sizes(),
-                     self.is_dense() ? self.strides()
-                                     : ContiguousStrides(self.sizes()));
+bool CopyOf(PlanBuilder& b, KernelCall& call, const Tensor& self, Tensor* out) {
+  *out = b.NewTensor(
+      self.dtype(), self.sizes(),
+      self.is_dense() ? self.strides() : ContiguousStrides(self.sizes()));
   if (out->defined() && b.EmitCopy(self, *out)) return true;
   return call.Fail("cannot copy " + self.ToString());
 }
@@ -352,8 +346,7 @@ bool IndexCopy(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor target;
   Selection selection;
   if (!TargetOf(b, call, kInPlace, &target) ||
-      !SelectAlong(b, call, target, call.Int(1), call.tensor(2),
-                   &selection)) {
+      !SelectAlong(b, call, target, call.Int(1), call.tensor(2), &selection)) {
     return false;
   }
   if (call.tensor(3).sizes() != selection.ResultSizes()) {
@@ -371,12 +364,12 @@ bool IndexCopy(PlanBuilder& b, KernelCall& call, const Lowering&) {
 class GatherStep : public Step {
  public:
   struct Shape {
-    int64_t size = 0;               // of self along the dimension
+    int64_t size = 0;  // of self along the dimension
     int64_t stride_bytes = 0;
     size_t item_bytes = 4;
-    std::vector<StridedDim> dims;   // of the index, outermost first
+    std::vector<StridedDim> dims;  // of the index, outermost first
     int64_t count = 0;
-    size_t along = 0;               // which of `dims` is gathered
+    size_t along = 0;  // which of `dims` is gathered
     Ref self, index, out;
   };
   explicit GatherStep(Shape shape) : s_(std::move(shape)) {}
@@ -464,8 +457,7 @@ std::optional<Refusal> RefuseMasks(const Program& program, NodeId node) {
   if (indices == nullptr || !indices->has_items()) return std::nullopt;
   for (const Arg& item : program.args(indices->list)) {
     if (item.is_value() && !IsIndexType(program, item.value())) {
-      return Refusal{RefusalReason::kDataDependentOutput,
-                     "indexing by a mask"};
+      return Refusal{RefusalReason::kDataDependentOutput, "indexing by a mask"};
     }
   }
   const Arg* accumulate = program.FindArg(node, "accumulate");
@@ -489,8 +481,8 @@ constexpr Lowering kLowerings[] = {
     {"aten.gather.default", kPure, Gather},
     {"aten.index_put.default", kPure, IndexPut<false>, kHeld, TileOp::kCopy,
      RefuseMasks},
-    {"aten.index_put_.default", kInPlace, IndexPut<true>, kHeld,
-     TileOp::kCopy, RefuseMasks},
+    {"aten.index_put_.default", kInPlace, IndexPut<true>, kHeld, TileOp::kCopy,
+     RefuseMasks},
     {"aten.index_copy.default", kPure, IndexCopy<false>},
     {"aten.index_copy_.default", kInPlace, IndexCopy<true>},
 };

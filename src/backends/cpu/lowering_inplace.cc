@@ -76,9 +76,8 @@ bool CopyInPlace(PlanBuilder& b, KernelCall& call, const Lowering&) {
 
 bool FillInPlace(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   Tensor& target = call.arg(0).tensor();
-  const RuntimeValue scalar = self.op == TileOp::kNot
-                                  ? RuntimeValue(int64_t{0})
-                                  : call.Scalar(1);
+  const RuntimeValue scalar =
+      self.op == TileOp::kNot ? RuntimeValue(int64_t{0}) : call.Scalar(1);
   const Tensor value =
       b.NewTensor(target.dtype(), target.sizes(), LikeStrides(target));
   if (!value.defined()) return call.Fail("the target is too large");

@@ -142,8 +142,7 @@ bool AddProduct(PlanBuilder& b, KernelCall& call, const Lowering&) {
   if (!NeedFloat32(call, {input})) return false;
   const bool is_row = input.dim() == 1 && beta == 1 && alpha == 1 &&
                       input.size(0) == y.size(y.dim() - 1);
-  const Tensor product =
-      Product(b, call, x, y, is_row ? input : Tensor());
+  const Tensor product = Product(b, call, x, y, is_row ? input : Tensor());
   if (!product.defined() || is_row) return ReturnIf(call, product);
   if (!BroadcastsTo(input.sizes(), product.sizes())) {
     return call.Fail("input " + input.ToString() + " doesn't broadcast to " +
@@ -157,9 +156,8 @@ bool AddProduct(PlanBuilder& b, KernelCall& call, const Lowering&) {
       beta == 0 ? zero
                 : e.Apply(TileOp::kAddScaled, {zero, e.Load(input)}, beta);
   const TileValue sum =
-      alpha == 0
-          ? bias
-          : e.Apply(TileOp::kAddScaled, {bias, e.Load(product)}, alpha);
+      alpha == 0 ? bias
+                 : e.Apply(TileOp::kAddScaled, {bias, e.Load(product)}, alpha);
   call.Return(out);
   return e.Emit(e.Apply(TileOp::kCopy, {sum})) ||
          call.Fail("cannot add the input");
@@ -172,8 +170,8 @@ bool Linear(PlanBuilder& b, KernelCall& call, const Lowering&) {
   }
   const bool is_vector = x.dim() == 1;
   if (is_vector) x = Unsqueezed(x, 0);
-  Tensor out = Product(b, call, x, Transposed(weight, 0, 1),
-                       call.OptionalTensor(2));
+  Tensor out =
+      Product(b, call, x, Transposed(weight, 0, 1), call.OptionalTensor(2));
   if (out.defined() && is_vector) out = Squeezed(out, 0);
   return ReturnIf(call, out);
 }

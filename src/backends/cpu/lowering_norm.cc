@@ -1,4 +1,6 @@
-// Layer norm along rows, batch norm with given statistics.
+// Layer norm and RMS norm along rows, batch norm with given statistics.
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "backends/cpu/constants.h"
@@ -17,6 +19,7 @@ struct LayerNormShape {
   double eps = 0;
   Ref x, out, weight, bias, mean, deviation;
   bool has_weight = false, has_bias = false, has_statistics = false;
+  bool is_rms = false;
 };
 
 class LayerNormStep : public Step {
@@ -34,8 +37,9 @@ class LayerNormStep : public Step {
       args.mean = frame.at<float>(s_.mean);
       args.inverse_deviation = frame.at<float>(s_.deviation);
     }
-    BestLoops().layer_norm(frame.at<float>(s_.x), frame.at<float>(s_.out),
-                           args);
+    const Loops& loops = BestLoops();
+    (s_.is_rms ? loops.rms_norm : loops.layer_norm)(
+        frame.at<float>(s_.x), frame.at<float>(s_.out), args);
     return true;
   }
   std::string_view name() const override { return "layer_norm"; }
@@ -48,6 +52,7 @@ struct LayerNormCall {
   Tensor weight, bias;
   double eps = 0;
   bool returns_statistics = false;
+  bool is_rms = false;
 };
 
 bool Normalize(PlanBuilder& b, KernelCall& call, const LayerNormCall& norm) {
@@ -79,6 +84,7 @@ bool Normalize(PlanBuilder& b, KernelCall& call, const LayerNormCall& norm) {
   s.rows = NumElements(statistics);
   s.size = NumElements(normalized);
   s.eps = norm.eps;
+  s.is_rms = norm.is_rms;
   statistics.insert(statistics.end(), inner, 1);
   const Tensor out = b.NewTensor(DType::kFloat32, x.sizes());
   Tensor mean, deviation;
@@ -118,13 +124,22 @@ bool Normalize(PlanBuilder& b, KernelCall& call, const LayerNormCall& norm) {
 bool LayerNorm(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return Normalize(b, call,
                    {call.OptionalTensor(2), call.OptionalTensor(3),
-                    call.Float(4), false});
+                    call.Float(4), false, false});
 }
 
 bool NativeLayerNorm(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return Normalize(b, call,
                    {call.OptionalTensor(2), call.OptionalTensor(3),
-                    call.Float(4), true});
+                    call.Float(4), true, false});
+}
+
+bool RmsNorm(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  const double eps =
+      call.is_none(3)
+          ? static_cast<double>(std::numeric_limits<float>::epsilon())
+          : call.Float(3);
+  return Normalize(b, call,
+                   {call.OptionalTensor(2), Tensor(), eps, false, true});
 }
 
 // --- batch norm ---
@@ -152,8 +167,8 @@ bool BatchNormWith(PlanBuilder& b, KernelCall& call, double eps) {
   {
     PointwiseBuilder e(&b, scale);
     const TileValue epsilon = e.Load(ConstantOf(eps, DType::kFloat32));
-    TileValue value = e.Apply(
-        TileOp::kRsqrt, {e.Apply(TileOp::kAdd, {e.Load(var), epsilon})});
+    TileValue value = e.Apply(TileOp::kRsqrt,
+                              {e.Apply(TileOp::kAdd, {e.Load(var), epsilon})});
     if (weight.defined()) {
       value = e.Apply(TileOp::kMul, {value, e.Load(weight)});
     }
@@ -167,8 +182,8 @@ bool BatchNormWith(PlanBuilder& b, KernelCall& call, double eps) {
     if (!e.Emit(value)) return call.Fail("cannot compute the shift");
   }
   const MemoryFormat format = SuggestedFormat(x);
-  const Tensor out = b.NewTensor(DType::kFloat32, x.sizes(),
-                                 StridesFor(x.sizes(), format));
+  const Tensor out =
+      b.NewTensor(DType::kFloat32, x.sizes(), StridesFor(x.sizes(), format));
   if (!out.defined()) return call.Fail("the result is too large");
   Sizes per_channel(x.sizes().size() - 1, 1);
   per_channel[0] = channels;
@@ -177,9 +192,9 @@ bool BatchNormWith(PlanBuilder& b, KernelCall& call, double eps) {
   const TileValue product = e.Apply(
       TileOp::kMul, {e.Load(x), e.Load(scale.View(per_channel, strides, 0))});
   call.Return(out);
-  return e.Emit(e.Apply(TileOp::kAdd,
-                        {product,
-                         e.Load(shift.View(per_channel, strides, 0))})) ||
+  return e.Emit(
+             e.Apply(TileOp::kAdd,
+                     {product, e.Load(shift.View(per_channel, strides, 0))})) ||
          call.Fail("cannot scale the input");
 }
 
@@ -211,6 +226,7 @@ constexpr DTypeRule kFloat32 = DTypeRule::kFloat32;
 constexpr Lowering kLowerings[] = {
     {"aten.layer_norm.default", kPure, LayerNorm, kFloat32},
     {"aten.native_layer_norm.default", kPure, NativeLayerNorm, kFloat32},
+    {"aten.rms_norm.default", kPure, RmsNorm, DTypeRule::kOnlyFloat32},
     {"aten.batch_norm.default", kPure, BatchNorm, kFloat32, TileOp::kCopy,
      RefuseTraining},
     {"aten._native_batch_norm_legit_no_training.default", kPure,

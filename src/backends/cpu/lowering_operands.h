@@ -25,7 +25,6 @@ Tensor WithUnitStep(PlanBuilder& builder, const Tensor& tensor,
                     bool allow_columns);
 
 // `value` is contiguous; the result has its elements in the memory format.
-Tensor InFormat(PlanBuilder& builder, const Tensor& value,
-                MemoryFormat format);
+Tensor InFormat(PlanBuilder& builder, const Tensor& value, MemoryFormat format);
 
 }  // namespace tenon::cpu

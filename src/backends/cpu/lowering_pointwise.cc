@@ -19,9 +19,7 @@ bool IsComparison(TileOp op) {
          op == TileOp::kLe || op == TileOp::kGt || op == TileOp::kGe;
 }
 
-bool IsTest(TileOp op) {
-  return op == TileOp::kIsNan || op == TileOp::kIsInf;
-}
+bool IsTest(TileOp op) { return op == TileOp::kIsNan || op == TileOp::kIsInf; }
 
 // Operations that have no integer form: integers are computed in float32.
 bool IsFloatingOp(TileOp op) {
@@ -46,8 +44,8 @@ bool EmitOr(KernelCall& call, PointwiseBuilder& e, TileValue value) {
   return e.Emit(value) || call.Fail("no loop for the operands' dtype");
 }
 
-bool CommonType(KernelCall& call, std::span<const Operand> operands,
-                TileOp op, DType* common) {
+bool CommonType(KernelCall& call, std::span<const Operand> operands, TileOp op,
+                DType* common) {
   *common = ResultType(operands);
   if (*common == DType::kUnknown) {
     return call.Fail("the operands' dtypes don't promote to a common one");
@@ -102,9 +100,8 @@ bool ReverseSub(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const double alpha = AlphaOf(call);
   call.Return(out);
   return EmitOr(call, e,
-                alpha == 1.0
-                    ? e.Apply(TileOp::kSub, {y, x})
-                    : e.Apply(TileOp::kAddScaled, {y, x}, -alpha));
+                alpha == 1.0 ? e.Apply(TileOp::kSub, {y, x})
+                             : e.Apply(TileOp::kAddScaled, {y, x}, -alpha));
 }
 
 // Operands are tested for being true first.
@@ -133,9 +130,9 @@ bool UnaryWith(PlanBuilder& b, KernelCall& call, TileOp op, double p,
   }
   PointwiseBuilder e(&b, out);
   call.Return(out);
-  return EmitOr(call, e,
-                e.ApplyTo(out.dtype(), op, {e.LoadAs(tensors[0], common)}, p,
-                          q));
+  return EmitOr(
+      call, e,
+      e.ApplyTo(out.dtype(), op, {e.LoadAs(tensors[0], common)}, p, q));
 }
 
 bool Unary(PlanBuilder& b, KernelCall& call, const Lowering& self) {
@@ -199,12 +196,12 @@ bool HardTanh(PlanBuilder& b, KernelCall& call, const Lowering&) {
   if (!NewResult(b, call, dtype, tensors, &out)) return false;
   PointwiseBuilder e(&b, out);
   const TileValue x =
-      e.Apply(TileOp::kMax, {e.Load(tensors[0]),
-                             e.Load(ConstantOf(call.Scalar(1), dtype))});
+      e.Apply(TileOp::kMax,
+              {e.Load(tensors[0]), e.Load(ConstantOf(call.Scalar(1), dtype))});
   call.Return(out);
-  return EmitOr(call, e,
-                e.Apply(TileOp::kMin,
-                        {x, e.Load(ConstantOf(call.Scalar(2), dtype))}));
+  return EmitOr(
+      call, e,
+      e.Apply(TileOp::kMin, {x, e.Load(ConstantOf(call.Scalar(2), dtype))}));
 }
 
 // A few exponents are worth an operation of their own.
@@ -271,16 +268,15 @@ bool MaskedFill(PlanBuilder& b, KernelCall& call, const Lowering&) {
                      ToText(mask.sizes()) + " don't broadcast");
   }
   const Tensor expanded = ExpandTo(self, sizes);
-  const Tensor out =
-      b.NewTensor(self.dtype(), sizes,
-                  expanded.is_dense() ? expanded.strides()
-                                      : StridesFor(sizes, SuggestedFormat(
-                                                              expanded)));
+  const Tensor out = b.NewTensor(
+      self.dtype(), sizes,
+      expanded.is_dense() ? expanded.strides()
+                          : StridesFor(sizes, SuggestedFormat(expanded)));
   if (!out.defined()) return call.Fail("the result is too large");
   PointwiseBuilder e(&b, out);
   const TileValue m = e.Load(mask);
-  const TileValue v = e.LoadAs(value.View({}, {}, value.offset()),
-                               self.dtype());
+  const TileValue v =
+      e.LoadAs(value.View({}, {}, value.offset()), self.dtype());
   const TileValue x = e.Load(self);
   call.Return(out);
   return EmitOr(call, e, e.Apply(TileOp::kWhere, {m, v, x}));
@@ -307,9 +303,9 @@ bool AddProduct(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   if (self.op == TileOp::kAddcmul) {
     return EmitOr(call, e, e.Apply(TileOp::kAddcmul, {x, y, z}, value));
   }
-  return EmitOr(call, e,
-                e.Apply(TileOp::kAddScaled,
-                        {x, e.Apply(TileOp::kDiv, {y, z})}, value));
+  return EmitOr(
+      call, e,
+      e.Apply(TileOp::kAddScaled, {x, e.Apply(TileOp::kDiv, {y, z})}, value));
 }
 
 constexpr LoweringKind kPure = LoweringKind::kPure;
@@ -372,6 +368,8 @@ constexpr Lowering kLowerings[] = {
     Bin("aten.div.Scalar", TileOp::kDiv),
     Bin("aten.maximum.default", TileOp::kMax),
     Bin("aten.minimum.default", TileOp::kMin),
+    Bin("aten.max.other", TileOp::kMax),
+    Bin("aten.min.other", TileOp::kMin),
     Bin("aten.pow.Tensor_Tensor", TileOp::kPow, kFloating),
     Bin("aten.pow.Scalar", TileOp::kPow, kFloating),
     {"aten.pow.Tensor_Scalar", kPure, PowScalar, kNumbers, TileOp::kCopy,

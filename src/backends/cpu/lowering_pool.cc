@@ -33,8 +33,8 @@ Window WindowAt(const PoolShape& s, int64_t oh, int64_t ow) {
   const int64_t at[2] = {oh, ow};
   for (int d = 0; d < 2; ++d) {
     w.begin[d] = at[d] * s.stride[d] - s.padding[d];
-    w.end[d] = std::min(
-        w.begin[d] + (s.kernel[d] - 1) * s.dilation[d] + 1, s.in_size[d]);
+    w.end[d] = std::min(w.begin[d] + (s.kernel[d] - 1) * s.dilation[d] + 1,
+                        s.in_size[d]);
     while (w.begin[d] < 0) w.begin[d] += s.dilation[d];
   }
   return w;
@@ -47,8 +47,7 @@ class MaxPoolStep : public Step {
   bool Run(Frame& frame) override {
     const float* x = frame.at<float>(s_.x);
     float* out = frame.at<float>(s_.out);
-    int64_t* indices =
-        s_.has_indices ? frame.at<int64_t>(s_.indices) : nullptr;
+    int64_t* indices = s_.has_indices ? frame.at<int64_t>(s_.indices) : nullptr;
     for (int64_t p = 0; p < s_.planes; ++p, x += s_.in_plane()) {
       for (int64_t oh = 0; oh < s_.out_size[0]; ++oh) {
         for (int64_t ow = 0; ow < s_.out_size[1]; ++ow) {
@@ -123,8 +122,8 @@ class AveragePoolStep : public Step {
     const int64_t at[2] = {oh, ow};
     for (int d = 0; d < 2; ++d) {
       const int64_t begin = at[d] * s_.stride[d] - s_.padding[d];
-      size *= std::min(begin + s_.kernel[d], s_.in_size[d] + s_.padding[d]) -
-              begin;
+      size *=
+          std::min(begin + s_.kernel[d], s_.in_size[d] + s_.padding[d]) - begin;
     }
     return size;
   }
@@ -157,8 +156,8 @@ class AdaptivePoolStep : public Step {
     int64_t begin[2], end[2];
     for (int d = 0; d < 2; ++d) {
       begin[d] = at[d] * s_.in_size[d] / s_.out_size[d];
-      end[d] = ((at[d] + 1) * s_.in_size[d] + s_.out_size[d] - 1) /
-               s_.out_size[d];
+      end[d] =
+          ((at[d] + 1) * s_.in_size[d] + s_.out_size[d] - 1) / s_.out_size[d];
     }
     float sum = 0;
     for (int64_t ih = begin[0]; ih < end[0]; ++ih) {
@@ -166,8 +165,7 @@ class AdaptivePoolStep : public Step {
         sum += x[ih * s_.in_size[1] + iw];
       }
     }
-    return sum / static_cast<float>((end[0] - begin[0]) *
-                                    (end[1] - begin[1]));
+    return sum / static_cast<float>((end[0] - begin[0]) * (end[1] - begin[1]));
   }
 
   const PoolShape s_;
@@ -188,8 +186,7 @@ bool Pair(KernelCall& call, const Sizes& given, int64_t least, int64_t* out) {
   return true;
 }
 
-bool SetSizes(KernelCall& call, const Tensor& x, bool ceil_mode,
-              PoolShape* s) {
+bool SetSizes(KernelCall& call, const Tensor& x, bool ceil_mode, PoolShape* s) {
   for (int d = 0; d < 2; ++d) {
     s->in_size[d] = x.size(x.dim() - 2 + d);
     if (s->padding[d] > s->kernel[d] / 2) {
@@ -201,8 +198,8 @@ bool SetSizes(KernelCall& call, const Tensor& x, bool ceil_mode,
     s->out_size[d] =
         (room + (ceil_mode ? s->stride[d] - 1 : 0)) / s->stride[d] + 1;
     // The last window starts inside the input or its left padding.
-    if (ceil_mode && (s->out_size[d] - 1) * s->stride[d] >=
-                         s->in_size[d] + s->padding[d]) {
+    if (ceil_mode &&
+        (s->out_size[d] - 1) * s->stride[d] >= s->in_size[d] + s->padding[d]) {
       --s->out_size[d];
     }
   }
@@ -312,10 +309,8 @@ constexpr Lowering kLowerings[] = {
     {"aten.max_pool2d.default", kPure, MaxPool<false>, kFloat32},
     {"aten.max_pool2d_with_indices.default", kPure, MaxPool<true>, kFloat32},
     {"aten.avg_pool2d.default", kPure, AveragePool, kFloat32},
-    {"aten.adaptive_avg_pool2d.default", kPure, AdaptiveAveragePool,
-     kFloat32},
-    {"aten._adaptive_avg_pool2d.default", kPure, AdaptiveAveragePool,
-     kFloat32},
+    {"aten.adaptive_avg_pool2d.default", kPure, AdaptiveAveragePool, kFloat32},
+    {"aten._adaptive_avg_pool2d.default", kPure, AdaptiveAveragePool, kFloat32},
 };
 
 }  // namespace

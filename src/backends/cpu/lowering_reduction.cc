@@ -258,9 +258,9 @@ bool Mean(PlanBuilder& b, KernelCall& call, const Lowering&) {
   PointwiseBuilder e(&b, out);
   const double count = static_cast<double>(rows.args.size);
   call.Return(out);
-  return e.Emit(e.Apply(TileOp::kDiv,
-                        {e.Load(sum),
-                         e.Load(ConstantOf(count, DType::kFloat32))})) ||
+  return e.Emit(e.Apply(
+             TileOp::kDiv,
+             {e.Load(sum), e.Load(ConstantOf(count, DType::kFloat32))})) ||
          call.Fail("cannot divide the sum");
 }
 
@@ -312,8 +312,7 @@ bool CumulativeSum(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const int64_t last = std::max<int64_t>(self.dim() - 1, 0);
   Tensor x = dim == last ? self : Transposed(self, dim, last);
   const Tensor rows_in = b.NewTensor(dtype, x.sizes());
-  const Tensor rows_out =
-      dim == last ? out : b.NewTensor(dtype, x.sizes());
+  const Tensor rows_out = dim == last ? out : b.NewTensor(dtype, x.sizes());
   if (!rows_in.defined() || !b.EmitCopy(x, rows_in)) {
     return call.Fail("cannot convert the input");
   }
@@ -345,8 +344,8 @@ constexpr Lowering kLowerings[] = {
     {"aten.sum.default", kPure, Sum, kFloat32, TileOp::kCopy, RefuseOddResult},
     {"aten.sum.dim_IntList", kPure, Sum, kFloat32, TileOp::kCopy,
      RefuseOddResult},
-    {"aten.mean.default", kPure, Mean, DTypeRule::kOnlyFloat32,
-     TileOp::kCopy, RefuseOddResult},
+    {"aten.mean.default", kPure, Mean, DTypeRule::kOnlyFloat32, TileOp::kCopy,
+     RefuseOddResult},
     {"aten.mean.dim", kPure, Mean, DTypeRule::kOnlyFloat32, TileOp::kCopy,
      RefuseOddResult},
     {"aten.amax.default", kPure, Extreme<Reduction::kMax>,

@@ -16,8 +16,8 @@ class SoftmaxStep : public Step {
 
   bool Run(Frame& frame) override {
     const Loops& loops = BestLoops();
-    (is_log_ ? loops.log_softmax : loops.softmax)(
-        frame.at<float>(x_), frame.at<float>(out_), args_);
+    (is_log_ ? loops.log_softmax : loops.softmax)(frame.at<float>(x_),
+                                                  frame.at<float>(out_), args_);
     return true;
   }
   std::string_view name() const override { return "softmax"; }
@@ -42,8 +42,7 @@ bool Emit(PlanBuilder& b, KernelCall& call, bool is_log) {
   const bool is_last = dim == last;
   if (!is_last) x = Transposed(x, dim, last);
   x = b.Contiguous(x);
-  const Tensor rows =
-      is_last ? out : b.NewTensor(DType::kFloat32, x.sizes());
+  const Tensor rows = is_last ? out : b.NewTensor(DType::kFloat32, x.sizes());
   if (!x.defined() || !rows.defined()) {
     return call.Fail("cannot copy the input");
   }

@@ -20,8 +20,7 @@ bool Plan::Bind(std::span<const RuntimeValue> inputs, std::byte* arena,
         break;
       case BufferKind::kInput:
         // Written only where MakeWritable made sure that it may be.
-        bases_[b] =
-            const_cast<std::byte*>(inputs[buffer.input].tensor().raw());
+        bases_[b] = const_cast<std::byte*>(inputs[buffer.input].tensor().raw());
         break;
       case BufferKind::kOutput:
         output_storages_[b] = Storage::Allocate(buffer.size_bytes, false);
@@ -62,8 +61,8 @@ bool Plan::Run(std::span<const RuntimeValue> inputs, std::byte* arena,
       outputs->push_back(input.View(shape.sizes(), shape.strides(),
                                     input.offset() + shape.offset()));
     } else {
-      outputs->push_back(Tensor(output_storages_[planned.buffer],
-                                shape.dtype(), shape.sizes(), shape.strides(),
+      outputs->push_back(Tensor(output_storages_[planned.buffer], shape.dtype(),
+                                shape.sizes(), shape.strides(),
                                 shape.offset()));
     }
   }

@@ -94,8 +94,7 @@ Tensor PlanBuilder::NewTensor(DType dtype, Sizes sizes, Sizes strides) {
   if (!bytes || *bytes > kMaxBufferBytes) return Tensor();
   const uint32_t id =
       AddBuffer(BufferKind::kArena, static_cast<size_t>(*bytes));
-  return Tensor(stand_ins_[id], dtype, std::move(sizes), std::move(strides),
-                0);
+  return Tensor(stand_ins_[id], dtype, std::move(sizes), std::move(strides), 0);
 }
 
 Tensor PlanBuilder::NewTensor(DType dtype, Sizes sizes) {
@@ -138,8 +137,7 @@ Ref PlanBuilder::TileOf(const Tensor& constant) {
   key += static_cast<char>(constant.dtype());
   const auto at = tiles_.find(key);
   if (at != tiles_.end()) return at->second;
-  const uint32_t id =
-      AddBuffer(BufferKind::kConstant, kTileElements * item);
+  const uint32_t id = AddBuffer(BufferKind::kConstant, kTileElements * item);
   buffers_[id].storage =
       Storage::Allocate(static_cast<size_t>(kTileElements) * item, false);
   std::byte* to = buffers_[id].storage->mutable_data();
@@ -218,16 +216,15 @@ Tensor PlanBuilder::Writable(const Tensor& target) {
 
 bool PlanBuilder::Overwrite(Tensor* target, const Tensor& value) {
   const size_t item = SizeBytes(target->dtype());
-  const bool fills_buffer =
-      target->is_dense() && target->offset() == 0 && target->numel() > 0 &&
-      static_cast<size_t>(target->numel()) * item ==
-          target->storage()->size_bytes();
-  const bool is_alike = value.dtype() == target->dtype() &&
-                        value.sizes() == target->sizes() &&
-                        value.strides() == target->strides() &&
-                        value.offset() == 0;
-  if (fills_buffer && is_alike && InputOf(*target) < 0 &&
-      !is_constant(value) && InputOf(value) < 0) {
+  const bool fills_buffer = target->is_dense() && target->offset() == 0 &&
+                            target->numel() > 0 &&
+                            static_cast<size_t>(target->numel()) * item ==
+                                target->storage()->size_bytes();
+  const bool is_alike =
+      value.dtype() == target->dtype() && value.sizes() == target->sizes() &&
+      value.strides() == target->strides() && value.offset() == 0;
+  if (fills_buffer && is_alike && InputOf(*target) < 0 && !is_constant(value) &&
+      InputOf(value) < 0) {
     Retarget(target->storage().get(), value.storage());
     *target = value;
     return true;
@@ -352,7 +349,8 @@ bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
     const auto slot = static_cast<size_t>(at);
     args[slot] = Read(arg);
     present[slot] = true;
-    if (AnyTensor(args[slot], [&](const Tensor& t) { return !is_constant(t); })) {
+    if (AnyTensor(args[slot],
+                  [&](const Tensor& t) { return !is_constant(t); })) {
       all_constant = false;
     }
   }

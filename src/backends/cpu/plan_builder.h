@@ -97,7 +97,8 @@ class PlanBuilder {
   const PlanRequest& request_;
   std::vector<RuntimeValue> values_;  // by ValueId
   std::vector<Buffer> buffers_;
-  std::vector<std::shared_ptr<Storage>> stand_ins_;  // by buffer; keeps ids apart
+  std::vector<std::shared_ptr<Storage>>
+      stand_ins_;  // by buffer; keeps ids apart
   std::unordered_map<const Storage*, uint32_t> buffer_of_storage_;
   std::unordered_map<std::string, Ref> tiles_;
   std::vector<PlannedStep> steps_;

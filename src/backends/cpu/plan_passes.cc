@@ -26,10 +26,9 @@ void PlanBuilder::DropUnusedSteps() {
   for (size_t s = steps_.size(); s-- > 0;) {
     PlannedStep& step = steps_[s];
     // A step that writes nothing checks something.
-    const bool is_kept =
-        step.writes.empty() ||
-        std::any_of(step.writes.begin(), step.writes.end(),
-                    [&](uint32_t b) { return is_needed[b]; });
+    const bool is_kept = step.writes.empty() ||
+                         std::any_of(step.writes.begin(), step.writes.end(),
+                                     [&](uint32_t b) { return is_needed[b]; });
     if (!is_kept) continue;
     for (const uint32_t b : step.reads) is_needed[b] = true;
     kept.push_back(std::move(step));
@@ -76,8 +75,8 @@ bool PlanBuilder::TryMerge(size_t producer, size_t consumer) {
     std::erase(touches, producer);
     if (Contains(to.reads, b)) continue;
     to.reads.push_back(b);
-    touches.insert(
-        std::lower_bound(touches.begin(), touches.end(), consumer), consumer);
+    touches.insert(std::lower_bound(touches.begin(), touches.end(), consumer),
+                   consumer);
   }
   from = PlannedStep();
   return true;
@@ -150,14 +149,14 @@ void PlanBuilder::PlaceBuffers() {
           buffers_[b].size_bytes != buffers_[o].size_bytes) {
         continue;
       }
-      const bool is_in_step = std::all_of(
-          program.inputs.begin(), program.inputs.end(),
-          [&](const TileAccess& a) {
-            return a.ref.buffer != b ||
-                   (a.kind == TileAccess::Kind::kLinear &&
-                    a.item_bytes == out.item_bytes &&
-                    a.ref.offset_bytes == out.ref.offset_bytes);
-          });
+      const bool is_in_step =
+          std::all_of(program.inputs.begin(), program.inputs.end(),
+                      [&](const TileAccess& a) {
+                        return a.ref.buffer != b ||
+                               (a.kind == TileAccess::Kind::kLinear &&
+                                a.item_bytes == out.item_bytes &&
+                                a.ref.offset_bytes == out.ref.offset_bytes);
+                      });
       if (!is_in_step) continue;
       group_of_buffer_[o] = group_of_buffer_[b];
       break;

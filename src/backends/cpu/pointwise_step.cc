@@ -134,8 +134,7 @@ bool operator==(const TileAccess& a, const TileAccess& b) {
 
 bool PointwiseStep::Run(Frame& frame) {
   using Kind = TileAccess::Kind;
-  alignas(64) std::byte
-      scratch[kMaxInputs + kMaxInstructions + 1][kTileBytes];
+  alignas(64) std::byte scratch[kMaxInputs + kMaxInstructions + 1][kTileBytes];
   const std::byte* in[kMaxInputs];
   int64_t in_step[kMaxInputs];
   Walker walkers[kMaxInputs];
@@ -163,9 +162,8 @@ bool PointwiseStep::Run(Frame& frame) {
   const size_t num_code = program_.code.size();
   std::byte* results[kMaxInstructions];
   for (size_t c = 0; c < num_code; ++c) results[c] = scratch[kMaxInputs + c];
-  const size_t last = program_.result < 0
-                          ? static_cast<size_t>(~program_.result)
-                          : num_code;
+  const size_t last =
+      program_.result < 0 ? static_cast<size_t>(~program_.result) : num_code;
   for (int64_t i = 0; i < program_.count; i += kTileElements) {
     const int64_t count = std::min(kTileElements, program_.count - i);
     for (size_t k = 0; k < num_inputs; ++k) {

@@ -32,10 +32,10 @@ struct StridedDim {
 // One operand or result in terms of the linear index.
 struct TileAccess {
   enum class Kind : uint8_t {
-    kLinear,    // element i lies at i * item_bytes
-    kBlock,     // a tile of equal elements, prepared while planning
-    kSplat,     // one element for all, known when the step runs
-    kStrided,   // by `dims`, outermost first
+    kLinear,   // element i lies at i * item_bytes
+    kBlock,    // a tile of equal elements, prepared while planning
+    kSplat,    // one element for all, known when the step runs
+    kStrided,  // by `dims`, outermost first
   };
   Kind kind = Kind::kLinear;
   uint8_t item_bytes = 4;

@@ -14,9 +14,10 @@ class ReferenceBackend : public Backend {
   Expected<CompiledRegion> Compile(const Program& region,
                                    const BackendOptions& options,
                                    Diagnostics& diags) const override;
-  Expected<std::unique_ptr<Executable>> Load(
-      Bytes payload, std::shared_ptr<const void> owner,
-      const BackendOptions& options, Diagnostics& diags) const override;
+  Expected<std::unique_ptr<Executable>> Load(Bytes payload,
+                                             std::shared_ptr<const void> owner,
+                                             const BackendOptions& options,
+                                             Diagnostics& diags) const override;
 };
 
 }  // namespace tenon

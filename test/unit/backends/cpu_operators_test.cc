@@ -94,8 +94,7 @@ void CheckOperator(const std::string& name, const Build& build) {
 
 // A 2-d tensor seen with its dimensions exchanged.
 Tensor Flipped(const Tensor& t) {
-  return t.View({t.size(1), t.size(0)}, {t.stride(1), t.stride(0)},
-                t.offset());
+  return t.View({t.size(1), t.size(0)}, {t.stride(1), t.stride(0)}, t.offset());
 }
 
 // Sizes and layouts that each elementwise operator is tried on.
@@ -116,11 +115,13 @@ std::vector<Tensor> FloatSamples(RandomTensors& random, float low = -2,
 TEST(CpuOperatorsTest, UnaryFloats) {
   RandomTensors random;
   for (const char* op :
-       {"exp", "exp2", "expm1", "log1p", "sqrt", "rsqrt", "reciprocal",
-        "tanh", "sigmoid", "silu", "erf", "sin", "cos", "floor", "ceil",
-        "trunc", "round", "hardsigmoid", "hardswish", "neg", "abs", "square",
-        "relu", "sign", "log", "log2", "isnan", "isinf", "logical_not",
-        "gelu", "leaky_relu", "elu", "softplus", "hardtanh"}) {
+       {"exp",        "exp2",       "expm1",       "log1p",       "sqrt",
+        "rsqrt",      "reciprocal", "tanh",        "sigmoid",     "silu",
+        "erf",        "sin",        "cos",         "floor",       "ceil",
+        "trunc",      "round",      "hardsigmoid", "hardswish",   "neg",
+        "abs",        "square",     "relu",        "sign",        "log",
+        "log2",       "isnan",      "isinf",       "logical_not", "gelu",
+        "leaky_relu", "elu",        "softplus",    "hardtanh"}) {
     for (const Tensor& t : FloatSamples(random, 0.01f, 3)) {
       CheckOperator(op, [&](RegionBuilder& b) {
         return b.Ops("aten." + std::string(op) + ".default",
@@ -134,14 +135,13 @@ TEST(CpuOperatorsTest, UnaryOnWideRanges) {
   RandomTensors random;
   const float inf = INFINITY;
   Tensor special = Tensor::Empty(DType::kFloat32, {12});
-  const float values[] = {inf,   -inf,  NAN,   0.0f,   -0.0f, 88.9f,
+  const float values[] = {inf,   -inf,  NAN,    0.0f,   -0.0f,  88.9f,
                           -88.f, 104.f, -104.f, 1e-30f, -3e38f, 20.f};
   std::copy_n(values, 12, special.mutable_data<float>());
   for (const char* op : {"exp", "tanh", "sigmoid", "silu", "erf", "relu",
                          "gelu", "sign", "isnan", "isinf", "neg", "abs"}) {
-    for (const Tensor& t :
-         {special, random.Floats({1000}, -12, 12),
-          random.Floats({1000}, -1, 1)}) {
+    for (const Tensor& t : {special, random.Floats({1000}, -12, 12),
+                            random.Floats({1000}, -1, 1)}) {
       CheckOperator(op, [&](RegionBuilder& b) {
         return b.Ops("aten." + std::string(op) + ".default",
                      {{"self", b.Input(t)}});
@@ -191,8 +191,8 @@ TEST(CpuOperatorsTest, PromotesAsTheReferenceDoes) {
   const Tensor m = random.Bools({5, 6});
   for (const auto& [x, y] : std::vector<std::pair<Tensor, Tensor>>{
            {f, i}, {i, f}, {i, i}, {m, i}, {f, m}, {m, m}}) {
-    for (const char* op : {"add.Tensor", "mul.Tensor", "div.Tensor",
-                           "eq.Tensor", "le.Tensor"}) {
+    for (const char* op :
+         {"add.Tensor", "mul.Tensor", "div.Tensor", "eq.Tensor", "le.Tensor"}) {
       CheckOperator(op, [&](RegionBuilder& b) {
         return b.Ops("aten." + std::string(op),
                      {{"self", b.Input(x)}, {"other", b.Input(y)}});
@@ -203,14 +203,12 @@ TEST(CpuOperatorsTest, PromotesAsTheReferenceDoes) {
     return b.Ops("aten.add.Tensor", {{"self", b.Input(i)}, {"other", 1.5}});
   });
   CheckOperator("alpha", [&](RegionBuilder& b) {
-    return b.Ops("aten.add.Tensor", {{"self", b.Input(f)},
-                                     {"other", b.Input(i)},
-                                     {"alpha", 2.5}});
+    return b.Ops("aten.add.Tensor",
+                 {{"self", b.Input(f)}, {"other", b.Input(i)}, {"alpha", 2.5}});
   });
   CheckOperator("sub alpha", [&](RegionBuilder& b) {
-    return b.Ops("aten.sub.Tensor", {{"self", b.Input(i)},
-                                     {"other", b.Input(i)},
-                                     {"alpha", 3}});
+    return b.Ops("aten.sub.Tensor",
+                 {{"self", b.Input(i)}, {"other", b.Input(i)}, {"alpha", 3}});
   });
   CheckOperator("rsub", [&](RegionBuilder& b) {
     return b.Ops("aten.rsub.Scalar", {{"self", b.Input(f)}, {"other", 1}});
@@ -278,14 +276,14 @@ TEST(CpuOperatorsTest, PowersClampsAndChoices) {
                                      {"other", b.Input(random.Floats({}))}});
   });
   CheckOperator("where.ScalarOther", [&](RegionBuilder& b) {
-    return b.Ops("aten.where.ScalarOther", {{"condition", b.Input(mask)},
-                                            {"self", b.Input(x)},
-                                            {"other", -1}});
+    return b.Ops(
+        "aten.where.ScalarOther",
+        {{"condition", b.Input(mask)}, {"self", b.Input(x)}, {"other", -1}});
   });
   CheckOperator("masked_fill", [&](RegionBuilder& b) {
-    return b.Ops("aten.masked_fill.Scalar", {{"self", b.Input(x)},
-                                             {"mask", b.Input(mask)},
-                                             {"value", -INFINITY}});
+    return b.Ops(
+        "aten.masked_fill.Scalar",
+        {{"self", b.Input(x)}, {"mask", b.Input(mask)}, {"value", -INFINITY}});
   });
   CheckOperator("masked_fill of ints", [&](RegionBuilder& b) {
     return b.Ops("aten.masked_fill.Scalar",
@@ -295,10 +293,8 @@ TEST(CpuOperatorsTest, PowersClampsAndChoices) {
   });
   CheckOperator("addcmul", [&](RegionBuilder& b) {
     const ValueId v = b.Input(x);
-    return b.Ops("aten.addcmul.default", {{"self", v},
-                                          {"tensor1", v},
-                                          {"tensor2", v},
-                                          {"value", 0.5}});
+    return b.Ops("aten.addcmul.default",
+                 {{"self", v}, {"tensor1", v}, {"tensor2", v}, {"value", 0.5}});
   });
   CheckOperator("addcdiv", [&](RegionBuilder& b) {
     const ValueId v = b.Input(x);
@@ -319,9 +315,9 @@ TEST(CpuOperatorsTest, CopiesAndCasts) {
       });
     }
     CheckOperator("reshape", [&](RegionBuilder& b) {
-      return b.Ops("aten.reshape.default",
-                   {{"self", b.Input(t)},
-                    {"shape", std::vector<int64_t>{-1, 2}}});
+      return b.Ops(
+          "aten.reshape.default",
+          {{"self", b.Input(t)}, {"shape", std::vector<int64_t>{-1, 2}}});
     });
     CheckOperator("flatten", [&](RegionBuilder& b) {
       return b.Ops("aten.flatten.using_ints", {{"self", b.Input(t)}});
@@ -338,10 +334,10 @@ TEST(CpuOperatorsTest, CopiesAndCasts) {
     }
   }
   CheckOperator("clone channels_last", [&](RegionBuilder& b) {
-    return b.Ops("aten.clone.default",
-                 {{"self", b.Input(random.Floats({2, 3, 4, 5}))},
-                  {"memory_format",
-                   RuntimeValue(MemoryFormat::kChannelsLast)}});
+    return b.Ops(
+        "aten.clone.default",
+        {{"self", b.Input(random.Floats({2, 3, 4, 5}))},
+         {"memory_format", RuntimeValue(MemoryFormat::kChannelsLast)}});
   });
 }
 
@@ -370,9 +366,18 @@ TEST(CpuOperatorsTest, JoinsAndRepeats) {
   }
   CheckOperator("cat of ints and floats", [&](RegionBuilder& b) {
     return b.Ops("aten.cat.default",
-                 {{"tensors", std::vector<ValueId>{
-                                  b.Input(random.Floats({0})),
-                                  b.Input(random.Ints({2, 2}, 0, 9))}}});
+                 {{"tensors",
+                   std::vector<ValueId>{b.Input(random.Floats({0})),
+                                        b.Input(random.Ints({2, 2}, 0, 9))}}});
+  });
+  CheckOperator("diff", [&](RegionBuilder& b) {
+    return b.Ops("aten.diff.default",
+                 {{"self", b.Input(random.Ints({3, 6}, -9, 9))},
+                  {"prepend", b.Input(random.Ints({3, 1}, -9, 9))}});
+  });
+  CheckOperator("diff of bools", [&](RegionBuilder& b) {
+    return b.Ops("aten.diff.default",
+                 {{"self", b.Input(random.Bools({4, 5}))}, {"dim", 0}});
   });
   CheckOperator("repeat", [&](RegionBuilder& b) {
     return b.Ops("aten.repeat.default",
@@ -403,8 +408,7 @@ TEST(CpuOperatorsTest, JoinsAndRepeats) {
   });
   CheckOperator("full_like", [&](RegionBuilder& b) {
     return b.Ops("aten.full_like.default",
-                 {{"self", b.Input(random.Floats({5, 4}))},
-                  {"fill_value", 3}});
+                 {{"self", b.Input(random.Floats({5, 4}))}, {"fill_value", 3}});
   });
 }
 
@@ -419,10 +423,9 @@ TEST(CpuOperatorsTest, ViewsOfInputsAndResults) {
         b.Op("aten.slice.Tensor",
              {{"self", y}, {"dim", 1}, {"start", 1}, {"end", 5}}),
         b.Op("aten.select.int", {{"self", y}, {"dim", 0}, {"index", -1}}),
-        b.Op("aten.expand.default",
-             {{"self", b.Op("aten.unsqueeze.default",
-                            {{"self", y}, {"dim", 1}})},
-              {"size", std::vector<int64_t>{4, 3, 6}}}),
+        b.Op("aten.expand.default", {{"self", b.Op("aten.unsqueeze.default",
+                                                   {{"self", y}, {"dim", 1}})},
+                                     {"size", std::vector<int64_t>{4, 3, 6}}}),
         b.Op("aten.transpose.int", {{"self", y}, {"dim0", 0}, {"dim1", 1}}),
         x};
     const auto parts = b.Ops("aten.split.Tensor",
@@ -435,7 +438,7 @@ TEST(CpuOperatorsTest, ViewsOfInputsAndResults) {
 TEST(CpuOperatorsTest, MatrixProducts) {
   RandomTensors random;
   const std::vector<std::array<int64_t, 3>> shapes = {
-      {1, 8, 5},  {3, 16, 70}, {7, 0, 3},    {0, 4, 2},
+      {1, 8, 5},  {3, 16, 70},  {7, 0, 3},     {0, 4, 2},
       {5, 33, 1}, {65, 70, 66}, {129, 64, 200}};
   for (const auto& [m, k, n] : shapes) {
     const Tensor x = random.Floats({m, k}, -1, 1);
@@ -470,13 +473,13 @@ TEST(CpuOperatorsTest, MatrixProducts) {
                     {"bias", b.Input(random.Floats({n}))}});
     });
   }
-  for (const auto& [x, y] : std::vector<std::pair<Sizes, Sizes>>{
-           {{4}, {4}},
-           {{3, 4}, {4}},
-           {{4}, {4, 5}},
-           {{2, 3, 4}, {4, 5}},
-           {{2, 1, 3, 4}, {6, 4, 5}},
-           {{2, 3, 4}, {4}}}) {
+  for (const auto& [x, y] :
+       std::vector<std::pair<Sizes, Sizes>>{{{4}, {4}},
+                                            {{3, 4}, {4}},
+                                            {{4}, {4, 5}},
+                                            {{2, 3, 4}, {4, 5}},
+                                            {{2, 1, 3, 4}, {6, 4, 5}},
+                                            {{2, 3, 4}, {4}}}) {
     CheckOperator("matmul", [&](RegionBuilder& b) {
       return b.Ops("aten.matmul.default",
                    {{"self", b.Input(random.Floats(x))},
@@ -509,18 +512,16 @@ TEST(CpuOperatorsTest, Attention) {
   attend({1, 4, 5, 8}, {1, 2, 6, 8}, {{"enable_gqa", true}}, "groups");
   attend({3, 5, 8}, {3, 6, 8}, {}, "rank 3");
   for (const bool is_bool : {true, false}) {
-    for (const Sizes& mask : std::vector<Sizes>{
-             {5, 7}, {2, 1, 5, 7}, {1, 1, 1, 7}, {2, 3, 5, 1}}) {
+    for (const Sizes& mask :
+         std::vector<Sizes>{{5, 7}, {2, 1, 5, 7}, {1, 1, 1, 7}, {2, 3, 5, 1}}) {
       CheckOperator("mask", [&](RegionBuilder& b) {
         const ValueId q = b.Input(random.Floats({2, 3, 5, 8}));
         const ValueId k = b.Input(random.Floats({2, 3, 7, 8}));
-        const ValueId m = b.Input(is_bool ? random.Bools(mask)
-                                          : random.Floats(mask));
-        return b.Ops("aten.scaled_dot_product_attention.default",
-                     {{"query", q},
-                      {"key", k},
-                      {"value", k},
-                      {"attn_mask", m}});
+        const ValueId m =
+            b.Input(is_bool ? random.Bools(mask) : random.Floats(mask));
+        return b.Ops(
+            "aten.scaled_dot_product_attention.default",
+            {{"query", q}, {"key", k}, {"value", k}, {"attn_mask", m}});
       });
     }
   }
@@ -562,6 +563,13 @@ TEST(CpuOperatorsTest, Norms) {
                     {"eps", 1e-5}});
     });
   }
+  CheckOperator("rms_norm", [&](RegionBuilder& b) {
+    return b.Ops("aten.rms_norm.default",
+                 {{"input", b.Input(random.Floats({3, 40}))},
+                  {"normalized_shape", std::vector<int64_t>{40}},
+                  {"weight", b.Input(random.Floats({40}))},
+                  {"eps", 1e-5}});
+  });
   for (const Sizes& sizes :
        std::vector<Sizes>{{2, 3, 5, 4}, {4, 3}, {2, 3, 7}}) {
     const auto channel = [&] { return random.Floats({3}, 0.5f, 2); };
@@ -596,21 +604,19 @@ TEST(CpuOperatorsTest, SoftmaxesAndReductions) {
   for (const int dim : {0, 1, 2, -1}) {
     for (const char* op : {"_softmax", "_log_softmax"}) {
       CheckOperator(op, [&](RegionBuilder& b) {
-        return b.Ops("aten." + std::string(op) + ".default",
-                     {{"self", b.Input(x)},
-                      {"dim", dim},
-                      {"half_to_float", false}});
+        return b.Ops(
+            "aten." + std::string(op) + ".default",
+            {{"self", b.Input(x)}, {"dim", dim}, {"half_to_float", false}});
       });
     }
     for (const bool keepdim : {false, true}) {
       const std::vector<int64_t> dims = {dim};
-      for (const char* op : {"sum.dim_IntList", "mean.dim", "amax.default",
-                             "amin.default"}) {
+      for (const char* op :
+           {"sum.dim_IntList", "mean.dim", "amax.default", "amin.default"}) {
         CheckOperator(op, [&](RegionBuilder& b) {
-          return b.Ops("aten." + std::string(op),
-                       {{"self", b.Input(x)},
-                        {"dim", dims},
-                        {"keepdim", keepdim}});
+          return b.Ops(
+              "aten." + std::string(op),
+              {{"self", b.Input(x)}, {"dim", dims}, {"keepdim", keepdim}});
         });
       }
       for (const char* op : {"any.dim", "all.dim"}) {
@@ -623,18 +629,16 @@ TEST(CpuOperatorsTest, SoftmaxesAndReductions) {
       }
     }
     CheckOperator("cumsum", [&](RegionBuilder& b) {
-      return b.Ops("aten.cumsum.default",
-                   {{"self", b.Input(random.Ints({3, 4, 5}, -9, 9))},
-                    {"dim", dim}});
+      return b.Ops(
+          "aten.cumsum.default",
+          {{"self", b.Input(random.Ints({3, 4, 5}, -9, 9))}, {"dim", dim}});
     });
     CheckOperator("cumsum of floats", [&](RegionBuilder& b) {
-      return b.Ops("aten.cumsum.default",
-                   {{"self", b.Input(x)}, {"dim", dim}});
+      return b.Ops("aten.cumsum.default", {{"self", b.Input(x)}, {"dim", dim}});
     });
   }
-  for (const Tensor& t :
-       {x, random.Ints({4, 5}, -3, 3), random.Bools({7}),
-        random.Floats({0, 3}), random.Floats({})}) {
+  for (const Tensor& t : {x, random.Ints({4, 5}, -3, 3), random.Bools({7}),
+                          random.Floats({0, 3}), random.Floats({})}) {
     CheckOperator("sum", [&](RegionBuilder& b) {
       return b.Ops("aten.sum.default", {{"self", b.Input(t)}});
     });
@@ -680,9 +684,9 @@ TEST(CpuOperatorsTest, Indexing) {
       for (const Tensor& t : given) {
         ids.push_back(t.defined() ? b.Input(t) : ValueId());
       }
-      return b.Ops("aten.index.Tensor",
-                   {{"self", self},
-                    TestArg("indices", ids, ListTag::kOptionalTensors)});
+      return b.Ops(
+          "aten.index.Tensor",
+          {{"self", self}, TestArg("indices", ids, ListTag::kOptionalTensors)});
     });
     CheckOperator(what, [&](RegionBuilder& b) {
       std::vector<ValueId> ids;
@@ -726,15 +730,18 @@ TEST(CpuOperatorsTest, ConvolutionsAndPools) {
     Sizes x, weight;
     int stride, padding, dilation, groups;
   };
-  for (const Case& c : std::vector<Case>{
-           {{2, 3, 9, 8}, {4, 3, 3, 3}, 1, 1, 1, 1},
-           {{1, 4, 7, 7}, {6, 4, 1, 1}, 1, 0, 1, 1},
-           {{2, 4, 11, 10}, {4, 2, 3, 2}, 2, 1, 2, 2},
-           {{1, 6, 8, 9}, {6, 1, 3, 3}, 1, 1, 1, 6},
-           {{1, 6, 8, 9}, {6, 1, 5, 5}, 2, 2, 1, 6},
-           {{1, 3, 16, 16}, {8, 3, 7, 7}, 2, 3, 1, 1},
-           {{3, 10, 10}, {2, 3, 4, 4}, 3, 0, 1, 1},
-           {{0, 3, 8, 8}, {2, 3, 3, 3}, 1, 0, 1, 1}}) {
+  for (const Case& c :
+       std::vector<Case>{{{2, 3, 9, 8}, {4, 3, 3, 3}, 1, 1, 1, 1},
+                         {{1, 4, 7, 7}, {6, 4, 1, 1}, 1, 0, 1, 1},
+                         {{2, 4, 11, 10}, {4, 2, 3, 2}, 2, 1, 2, 2},
+                         {{1, 6, 8, 9}, {6, 1, 3, 3}, 1, 1, 1, 6},
+                         {{1, 6, 8, 9}, {6, 1, 5, 5}, 2, 2, 1, 6},
+                         {{1, 3, 16, 16}, {8, 3, 7, 7}, 2, 3, 1, 1},
+                         {{1, 32, 30, 28}, {48, 32, 3, 3}, 1, 1, 1, 1},
+                         {{2, 64, 20, 20}, {64, 32, 3, 3}, 2, 1, 1, 2},
+                         {{1, 96, 40, 40}, {96, 1, 3, 3}, 1, 1, 1, 96},
+                         {{3, 10, 10}, {2, 3, 4, 4}, 3, 0, 1, 1},
+                         {{0, 3, 8, 8}, {2, 3, 3, 3}, 1, 0, 1, 1}}) {
     const auto twice = [](int v) { return std::vector<int64_t>{v, v}; };
     CheckOperator("conv2d", [&](RegionBuilder& b) {
       return b.Ops("aten.conv2d.default",

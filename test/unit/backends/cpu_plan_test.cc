@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <new>
 #include <random>
@@ -23,7 +24,9 @@ __attribute__((noinline)) void* operator new(size_t size) {
   if (void* p = std::malloc(size > 0 ? size : 1)) return p;
   std::abort();
 }
-__attribute__((noinline)) void operator delete(void* p) noexcept { std::free(p); }
+__attribute__((noinline)) void operator delete(void* p) noexcept {
+  std::free(p);
+}
 __attribute__((noinline)) void operator delete(void* p, size_t) noexcept {
   std::free(p);
 }
@@ -33,8 +36,8 @@ namespace {
 
 using cpu::CpuExecutable;
 
-std::unique_ptr<CpuExecutable> Load(const Program& region,
-                                    std::vector<DeclaredWrite>* writes = nullptr) {
+std::unique_ptr<CpuExecutable> Load(
+    const Program& region, std::vector<DeclaredWrite>* writes = nullptr) {
   Diagnostics diags;
   const Backend* cpu = FindBackend("cpu");
   auto compiled = cpu->Compile(region, {}, diags);
@@ -49,7 +52,7 @@ std::unique_ptr<CpuExecutable> Load(const Program& region,
 }
 
 std::vector<RuntimeValue> RunRegion(CpuExecutable* executable,
-                              const std::vector<RuntimeValue>& inputs) {
+                                    const std::vector<RuntimeValue>& inputs) {
   Diagnostics diags;
   auto results = executable->Run(inputs, diags);
   EXPECT_TRUE(results) << diags.ToString();
@@ -81,15 +84,14 @@ TEST(ArenaTest, BuffersAliveTogetherDontOverlap) {
       EXPECT_EQ(layout.offsets[i] % 64, 0u);
       EXPECT_LE(layout.offsets[i] + lives[i].size_bytes, layout.size_bytes);
       for (size_t j = 0; j < i; ++j) {
-        const bool together = lives[i].first <= lives[j].last &&
-                              lives[j].first <= lives[i].last;
+        const bool together =
+            lives[i].first <= lives[j].last && lives[j].first <= lives[i].last;
         if (!together || lives[i].size_bytes == 0 || lives[j].size_bytes == 0) {
           continue;
         }
-        EXPECT_TRUE(layout.offsets[i] + lives[i].size_bytes <=
-                        layout.offsets[j] ||
-                    layout.offsets[j] + lives[j].size_bytes <=
-                        layout.offsets[i]);
+        EXPECT_TRUE(
+            layout.offsets[i] + lives[i].size_bytes <= layout.offsets[j] ||
+            layout.offsets[j] + lives[j].size_bytes <= layout.offsets[i]);
       }
     }
   }
@@ -232,11 +234,9 @@ TEST(CpuPlanTest, WritesOfInputsAreDeclaredAndInPlace) {
   const ValueId cache = b.Input(Tensor::Zeros(DType::kFloat32, {2, 8, 3}));
   const ValueId position = b.Input(random.Ints({1}, 5, 5));
   const ValueId row = b.Input(random.Floats({2, 1, 3}));
-  const ValueId next = b.Op("aten.index_copy_.default",
-                            {{"self", cache},
-                             {"dim", 1},
-                             {"index", position},
-                             {"source", row}});
+  const ValueId next =
+      b.Op("aten.index_copy_.default",
+           {{"self", cache}, {"dim", 1}, {"index", position}, {"source", row}});
   const ValueId sum = b.Op("aten.mul.Tensor", {{"self", next}, {"other", 3.0}});
   std::vector<RuntimeValue> inputs = b.inputs;
   std::vector<DeclaredWrite> writes;
@@ -283,14 +283,56 @@ TEST(CpuPlanTest, AReadOnlyInputIsCopiedBeforeItIsWritten) {
   const ValueId y = b.Op("aten.add_.Tensor", {{"self", x}, {"other", 1.0}});
   const auto executable = Load(b.Finish({y}));
   const float bytes[] = {1, 2, 3, 4};
-  const auto storage =
-      Storage::BorrowConst(AsBytes({reinterpret_cast<const char*>(bytes), 16}),
-                           nullptr);
-  const auto results = RunRegion(executable.get(),
-                           {Tensor(storage, DType::kFloat32, {4}, {1}, 0)});
+  const auto storage = Storage::BorrowConst(
+      AsBytes({reinterpret_cast<const char*>(bytes), 16}), nullptr);
+  const auto results = RunRegion(
+      executable.get(), {Tensor(storage, DType::kFloat32, {4}, {1}, 0)});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(results[0].tensor().data<float>()[3], 5);
   EXPECT_EQ(bytes[3], 4);
+}
+
+// Large enough for oneDNN, which wants its weights packed.
+TEST(CpuPlanTest, PackedWeightsFollowTheWeights) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({1, 32, 24, 24}));
+  const ValueId w = b.Input(random.Floats({32, 32, 3, 3}));
+  const ValueId y = b.Op("aten.conv2d.default", {{"input", x}, {"weight", w}});
+  std::vector<RuntimeValue> inputs = b.inputs;
+  const auto executable = Load(b.Finish({y}));
+  const auto read_only = [](const Tensor& t) {
+    const Bytes bytes(t.raw(), static_cast<size_t>(t.numel()) * sizeof(float));
+    return Tensor(Storage::BorrowConst(bytes, t.storage()), t.dtype(),
+                  t.sizes(), t.strides(), 0);
+  };
+  const auto first_of = [&](const Tensor& weight) {
+    inputs[1] = weight;
+    const auto results = RunRegion(executable.get(), inputs);
+    return results.empty() ? NAN : results[0].tensor().data<float>()[0];
+  };
+  const auto expected = [&](const Tensor& weight) {
+    float sum = 0;
+    for (int64_t c = 0; c < 32; ++c) {
+      for (int64_t k = 0; k < 9; ++k) {
+        sum += weight.data<float>()[c * 9 + k] *
+               inputs[0].tensor().data<float>()[(c * 24 + k / 3) * 24 + k % 3];
+      }
+    }
+    return sum;
+  };
+  Tensor one = random.Floats({32, 32, 3, 3});
+  const Tensor two = random.Floats({32, 32, 3, 3});
+  const Tensor frozen = read_only(one);
+  EXPECT_NEAR(first_of(frozen), expected(one), 1e-3);
+  EXPECT_NEAR(first_of(frozen), expected(one), 1e-3);
+  EXPECT_NEAR(first_of(read_only(two)), expected(two), 1e-3);
+  EXPECT_NEAR(first_of(frozen), expected(one), 1e-3);
+  EXPECT_NEAR(first_of(two), expected(two), 1e-3);
+  // Writable weights may change between runs.
+  EXPECT_NEAR(first_of(one), expected(one), 1e-3);
+  one.mutable_data<float>()[0] += 100;
+  EXPECT_NEAR(first_of(one), expected(one), 1e-2);
 }
 
 TEST(CpuPlanTest, AnIndexOutOfRangeIsAnError) {
@@ -298,8 +340,8 @@ TEST(CpuPlanTest, AnIndexOutOfRangeIsAnError) {
   RegionBuilder b;
   const ValueId table = b.Input(random.Floats({10, 4}));
   const ValueId ids = b.Input(random.Ints({3}, 0, 9));
-  const ValueId y = b.Op("aten.embedding.default",
-                         {{"weight", table}, {"indices", ids}});
+  const ValueId y =
+      b.Op("aten.embedding.default", {{"weight", table}, {"indices", ids}});
   std::vector<RuntimeValue> inputs = b.inputs;
   const auto executable = Load(b.Finish({y}));
   for (const int64_t bad : {int64_t{10}, int64_t{-1}, INT64_MIN, INT64_MAX}) {
@@ -338,8 +380,8 @@ TEST(CpuPlanTest, RefusalsNameTheirReason) {
   RandomTensors random;
   const auto refusal = [&](RegionBuilder& b, ValueId output) {
     const Program region = b.Finish({output});
-    const auto refused = FindBackend("cpu")->Refuses(
-        region, region.graph(Program::kRoot).first);
+    const auto refused =
+        FindBackend("cpu")->Refuses(region, region.graph(Program::kRoot).first);
     return refused ? refused->reason : RefusalReason::kUserChoice;
   };
   {
@@ -369,6 +411,19 @@ TEST(CpuPlanTest, RefusalsNameTheirReason) {
                                TestArg("indices", std::vector<ValueId>{m},
                                        ListTag::kOptionalTensors)})),
               RefusalReason::kDataDependentOutput);
+  }
+  {
+    RegionBuilder b;
+    const ValueId x = b.Input(random.Floats({5}));
+    EXPECT_EQ(refusal(b, b.Op("aten.relu_.default", {{"self", x}})),
+              RefusalReason::kEffect);
+  }
+  {
+    RegionBuilder b;
+    const ValueId x = b.Input(random.Floats({5}));
+    EXPECT_EQ(refusal(b, b.Op("aten.dropout.default",
+                              {{"input", x}, {"p", 0.0}, {"train", true}})),
+              RefusalReason::kEffect);
   }
 }
 

@@ -24,8 +24,7 @@ struct TestArg {
   TestArg(std::string n, RuntimeValue l)
       : name(std::move(n)), literal(std::move(l)) {}
   TestArg(std::string n, int i) : TestArg(std::move(n), int64_t{i}) {}
-  TestArg(std::string n, int64_t i)
-      : TestArg(std::move(n), RuntimeValue(i)) {}
+  TestArg(std::string n, int64_t i) : TestArg(std::move(n), RuntimeValue(i)) {}
   TestArg(std::string n, double f) : TestArg(std::move(n), RuntimeValue(f)) {}
   TestArg(std::string n, bool b) : TestArg(std::move(n), RuntimeValue(b)) {}
   TestArg(std::string n, DType d) : TestArg(std::move(n), RuntimeValue(d)) {}
@@ -57,8 +56,8 @@ class RegionBuilder {
  public:
   RegionBuilder() : program_(std::make_shared<Context>()) {
     program_.name = "region";
-    root_ = program_.num_graphs() == 0 ? program_.AddGraph("root")
-                                       : Program::kRoot;
+    root_ =
+        program_.num_graphs() == 0 ? program_.AddGraph("root") : Program::kRoot;
   }
 
   // An input with a sample of its value.
@@ -71,18 +70,15 @@ class RegionBuilder {
   }
 
   // The results of one operator call; empty after a failed expectation.
-  std::vector<ValueId> Ops(const std::string& name,
-                           std::vector<TestArg> args) {
+  std::vector<ValueId> Ops(const std::string& name, std::vector<TestArg> args) {
     Context& context = program_.context();
     const OpSchema* schema = FindCallSchema(name);
     if (schema == nullptr || FindKernel(name) == nullptr) {
       ADD_FAILURE() << "no reference kernel for " << name;
       return {};
     }
-    const NodeId node =
-        program_.NewOp(context.InternOp(name), NextName());
-    const ArgRange range =
-        program_.NewArgs(static_cast<uint32_t>(args.size()));
+    const NodeId node = program_.NewOp(context.InternOp(name), NextName());
+    const ArgRange range = program_.NewArgs(static_cast<uint32_t>(args.size()));
     std::vector<RuntimeValue> values(schema->args.size());
     std::vector<bool> present(schema->args.size());
     for (uint32_t i = 0; i < args.size(); ++i) {
@@ -197,8 +193,7 @@ class RegionBuilder {
     } else if (arg.literal.is_memory_format()) {
       literal = Arg::OfMemoryFormat(arg.literal.memory_format());
     } else if (arg.literal.is_string()) {
-      literal =
-          Arg::String(program_.context().Intern(arg.literal.string()));
+      literal = Arg::String(program_.context().Intern(arg.literal.string()));
     }
     program_.SetArg(at, literal, /*keep_label=*/true);
   }
@@ -215,8 +210,8 @@ class RegionBuilder {
         continue;
       }
       is_plain = false;
-      form.push_back({FormItem::Kind::kList,
-                      static_cast<uint32_t>(result.list().size())});
+      form.push_back(
+          {FormItem::Kind::kList, static_cast<uint32_t>(result.list().size())});
       for (RuntimeValue& item : result.list()) flat.push_back(std::move(item));
     }
     if (!is_plain) {

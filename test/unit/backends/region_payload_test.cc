@@ -39,8 +39,7 @@ TEST(RegionPayloadTest, RefusesEveryPrefix) {
   // The last byte is a line's end, which may be missing.
   for (size_t size = 0; size + 1 < payload.size(); ++size) {
     Diagnostics diags;
-    EXPECT_FALSE(
-        ReadRegionPayload("echo", Bytes(payload).first(size), diags))
+    EXPECT_FALSE(ReadRegionPayload("echo", Bytes(payload).first(size), diags))
         << size;
     EXPECT_TRUE(diags.has_errors()) << size;
   }

@@ -18,8 +18,8 @@ const Loops& BestLoops() {
   static const Loops* best = [] {
 #ifdef TENON_CPU_X86
     __builtin_cpu_init();
-    const bool has_avx2 = __builtin_cpu_supports("avx2") &&
-                          __builtin_cpu_supports("fma");
+    const bool has_avx2 =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (has_avx2 && __builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") &&

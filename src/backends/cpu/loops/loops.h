@@ -21,13 +21,13 @@ enum class TileOp : uint8_t {
   kAdd,
   kSub,
   kMul,
-  kDiv,         // floating
-  kAddScaled,   // a + p[0] * b
-  kMax,         // NaN wins
+  kDiv,        // floating
+  kAddScaled,  // a + p[0] * b
+  kMax,        // NaN wins
   kMin,
-  kPow,         // floating
-  kRemainder,   // floating; the divisor's sign
-  kAtan2,       // floating
+  kPow,        // floating
+  kRemainder,  // floating; the divisor's sign
+  kAtan2,      // floating
   // Bits, on bool and integers.
   kAnd,
   kOr,
@@ -46,7 +46,7 @@ enum class TileOp : uint8_t {
   kAbs,
   kSquare,
   kRelu,
-  kBitNot,      // integers
+  kBitNot,  // integers
   kSign,
   // Unary, floating.
   kExp,
@@ -69,18 +69,18 @@ enum class TileOp : uint8_t {
   kFloor,
   kCeil,
   kTrunc,
-  kRound,       // half to even
+  kRound,  // half to even
   kHardSigmoid,
   kHardSwish,
-  kLeakyRelu,   // p[0] = slope
-  kElu,         // p[0] = alpha
-  kSoftplus,    // p[0] = beta, p[1] = threshold
-  kPowScalar,   // a ** p[0]
-  kIsNan,       // the result is bool
-  kIsInf,       // the result is bool
+  kLeakyRelu,  // p[0] = slope
+  kElu,        // p[0] = alpha
+  kSoftplus,   // p[0] = beta, p[1] = threshold
+  kPowScalar,  // a ** p[0]
+  kIsNan,      // the result is bool
+  kIsInf,      // the result is bool
   // Ternary.
-  kWhere,       // bool, T, T
-  kAddcmul,     // a + p[0] * b * c
+  kWhere,    // bool, T, T
+  kAddcmul,  // a + p[0] * b * c
 };
 constexpr int kNumTileOps = static_cast<int>(TileOp::kAddcmul) + 1;
 
@@ -112,7 +112,7 @@ struct NormArgs : RowArgs {
 struct SmallGemm {
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
-  int64_t a_row = 0;        // A's columns have step 1
+  int64_t a_row = 0;  // A's columns have step 1
   const float* b = nullptr;
   int64_t b_row = 0, b_column = 0;
   float* c = nullptr;
@@ -133,6 +133,8 @@ struct Loops {
   void (*softmax)(const float* x, float* out, const RowArgs& args);
   void (*log_softmax)(const float* x, float* out, const RowArgs& args);
   void (*layer_norm)(const float* x, float* out, const NormArgs& args);
+  // Divides by the root of the mean square; weight only.
+  void (*rms_norm)(const float* x, float* out, const NormArgs& args);
   // out has one element per row.
   void (*reduce_rows)(Reduction reduction, const float* x, float* out,
                       const RowArgs& args);

@@ -11,6 +11,7 @@ TileFn FindCast(DType from, DType to);
 void Softmax(const float* x, float* out, const RowArgs& args);
 void LogSoftmax(const float* x, float* out, const RowArgs& args);
 void LayerNorm(const float* x, float* out, const NormArgs& args);
+void RmsNorm(const float* x, float* out, const NormArgs& args);
 void ReduceRows(Reduction reduction, const float* x, float* out,
                 const RowArgs& args);
 void MultiplySmall(const SmallGemm& args);

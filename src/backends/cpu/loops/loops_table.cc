@@ -7,10 +7,16 @@
 namespace tenon::cpu {
 namespace TENON_CPU_ISA {
 
-extern const Loops kLoops = {
-    TENON_TEXT(TENON_CPU_ISA), FindTile,  FindCast,   Softmax,
-    LogSoftmax,                LayerNorm, ReduceRows, MultiplySmall,
-    AttentionRow};
+extern const Loops kLoops = {TENON_TEXT(TENON_CPU_ISA),
+                             FindTile,
+                             FindCast,
+                             Softmax,
+                             LogSoftmax,
+                             LayerNorm,
+                             RmsNorm,
+                             ReduceRows,
+                             MultiplySmall,
+                             AttentionRow};
 
 }  // namespace TENON_CPU_ISA
 }  // namespace tenon::cpu

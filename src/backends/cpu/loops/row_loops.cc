@@ -96,8 +96,7 @@ void LogSoftmax(const float* x, float* out, const RowArgs& args) {
     const float* row = x + i * args.x_step;
     float* to = out + i * args.size;
     const float top = ReduceRow<Max>(row, args.size);
-    const float shift =
-        top + __builtin_logf(ExpRow(row, to, top, args.size));
+    const float shift = top + __builtin_logf(ExpRow(row, to, top, args.size));
     for (int64_t j = 0; j < args.size; ++j) to[j] = row[j] - shift;
   }
 }
@@ -131,8 +130,26 @@ void LayerNorm(const float* x, float* out, const NormArgs& args) {
   }
 }
 
-void AttentionRow(float* scores, const float* mask, float scale,
-                  int64_t size) {
+void RmsNorm(const float* x, float* out, const NormArgs& args) {
+  const int64_t size = args.size;
+  for (int64_t i = 0; i < args.rows; ++i) {
+    const float* row = x + i * args.x_step;
+    float* to = out + i * size;
+    const float square =
+        ReduceRow<SumOfSquares>(row, size) / static_cast<float>(size);
+    const float scale =
+        1.0f / __builtin_sqrtf(square + static_cast<float>(args.eps));
+    if (args.weight != nullptr) {
+      for (int64_t j = 0; j < size; ++j) {
+        to[j] = row[j] * scale * args.weight[j];
+      }
+    } else {
+      for (int64_t j = 0; j < size; ++j) to[j] = row[j] * scale;
+    }
+  }
+}
+
+void AttentionRow(float* scores, const float* mask, float scale, int64_t size) {
   if (mask != nullptr) {
     for (int64_t j = 0; j < size; ++j) scores[j] = scores[j] * scale + mask[j];
   } else {

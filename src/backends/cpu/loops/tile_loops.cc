@@ -18,8 +18,8 @@ inline float Pow(float a, float b) { return __builtin_powf(a, b); }
 inline double Pow(double a, double b) { return __builtin_pow(a, b); }
 inline float Mod(float a, float b) { return __builtin_fmodf(a, b); }
 inline double Mod(double a, double b) { return __builtin_fmod(a, b); }
-#define TENON_UNARY_LIBRARY(Name, function)                             \
-  inline float Name(float x) { return __builtin_##function##f(x); }     \
+#define TENON_UNARY_LIBRARY(Name, function)                         \
+  inline float Name(float x) { return __builtin_##function##f(x); } \
   inline double Name(double x) { return __builtin_##function(x); }
 TENON_UNARY_LIBRARY(Exp2, exp2)
 TENON_UNARY_LIBRARY(Expm1, expm1)
@@ -58,35 +58,35 @@ inline __attribute__((always_inline)) void Loop2(void* out,
 }
 
 // TENON_TILE_n(name, result type, expression over a, b, p, q)
-#define TENON_TILE_1(Name, R, expression)                                \
-  template <typename T>                                                  \
-  void Name##Tile(void* out, const void* const* in, const double* params, \
-                  int64_t count) {                                       \
+#define TENON_TILE_1(Name, R, expression)                                  \
+  template <typename T>                                                    \
+  void Name##Tile(void* out, const void* const* in, const double* params,  \
+                  int64_t count) {                                         \
     [[maybe_unused]] const T p = params ? static_cast<T>(params[0]) : T(); \
     [[maybe_unused]] const T q = params ? static_cast<T>(params[1]) : T(); \
-    Loop1<T, R>(out, in, count,                                          \
-                [=](T a) { return static_cast<R>(expression); });        \
+    Loop1<T, R>(out, in, count,                                            \
+                [=](T a) { return static_cast<R>(expression); });          \
   }
-#define TENON_TILE_2(Name, R, expression)                                \
-  template <typename T>                                                  \
-  void Name##Tile(void* out, const void* const* in, const double* params, \
-                  int64_t count) {                                       \
+#define TENON_TILE_2(Name, R, expression)                                  \
+  template <typename T>                                                    \
+  void Name##Tile(void* out, const void* const* in, const double* params,  \
+                  int64_t count) {                                         \
     [[maybe_unused]] const T p = params ? static_cast<T>(params[0]) : T(); \
-    Loop2<T, R>(out, in, count,                                          \
-                [=](T a, T b) { return static_cast<R>(expression); });   \
+    Loop2<T, R>(out, in, count,                                            \
+                [=](T a, T b) { return static_cast<R>(expression); });     \
   }
 
 TENON_TILE_1(Copy, T, a)
 TENON_TILE_2(Add, T, a + b)
 TENON_TILE_2(Sub, T, a - b)
-TENON_TILE_2(Mul, T, a * b)
+TENON_TILE_2(Mul, T, a* b)
 TENON_TILE_2(Div, T, a / b)
 TENON_TILE_2(AddScaled, T, a + p * b)
 TENON_TILE_2(Max, T, a != a ? a : (b != b ? b : (a > b ? a : b)))
 TENON_TILE_2(Min, T, a != a ? a : (b != b ? b : (a < b ? a : b)))
 TENON_TILE_2(Pow, T, Pow(a, b))
 TENON_TILE_2(Atan2, T, Atan2(a, b))
-TENON_TILE_2(And, T, a & b)
+TENON_TILE_2(And, T, a& b)
 TENON_TILE_2(Or, T, a | b)
 TENON_TILE_2(Xor, T, a ^ b)
 TENON_TILE_2(Eq, Bool, a == b)
@@ -99,7 +99,7 @@ TENON_TILE_1(Not, T, a == 0)
 TENON_TILE_1(Neg, T, -a)
 TENON_TILE_1(AbsFloating, T, Abs(a))
 TENON_TILE_1(AbsInteger, T, a < 0 ? -a : a)
-TENON_TILE_1(Square, T, a * a)
+TENON_TILE_1(Square, T, a* a)
 TENON_TILE_1(Relu, T, a < 0 ? T(0) : a)
 TENON_TILE_1(BitNot, T, ~a)
 TENON_TILE_1(Sign, T, (a > 0) - (a < 0))
@@ -130,11 +130,11 @@ TENON_TILE_1(Round, T, Round(a))
 TENON_TILE_1(HardSigmoid, T,
              (a + T(3) < 0 ? T(0) : (a + T(3) > T(6) ? T(6) : a + T(3))) / T(6))
 TENON_TILE_1(HardSwish, T,
-             a * (a + T(3) < 0 ? T(0) : (a + T(3) > T(6) ? T(6) : a + T(3))) /
+             a*(a + T(3) < 0 ? T(0) : (a + T(3) > T(6) ? T(6) : a + T(3))) /
                  T(6))
 TENON_TILE_1(LeakyRelu, T, a > 0 ? a : a * p)
 TENON_TILE_1(Elu, T, a < 0 ? p * Expm1(a) : a)
-TENON_TILE_1(Softplus, T, a * p > q ? a : Log1p(Exp(a * p)) / p)
+TENON_TILE_1(Softplus, T, a* p > q ? a : Log1p(Exp(a * p)) / p)
 TENON_TILE_1(PowScalar, T, Pow(a, p))
 TENON_TILE_1(IsNan, Bool, a != a)
 TENON_TILE_1(IsInf, Bool, Abs(a) == T(__builtin_inff()))
@@ -151,8 +151,7 @@ void RemainderTile(void* out, const void* const* in, const double*,
 }
 
 template <typename T>
-void WhereTile(void* out, const void* const* in, const double*,
-               int64_t count) {
+void WhereTile(void* out, const void* const* in, const double*, int64_t count) {
   const Bool* c = static_cast<const Bool*>(in[0]);
   const T* a = static_cast<const T*>(in[1]);
   const T* b = static_cast<const T*>(in[2]);
@@ -266,8 +265,8 @@ TileFn FindBoolTile(TileOp op) {
 template <typename T>
 TileFn FindFloatingTile(TileOp op) {
   switch (op) {
-#define TENON_CASE(Name)  \
-  case TileOp::k##Name:   \
+#define TENON_CASE(Name) \
+  case TileOp::k##Name:  \
     return Name##Tile<T>;
     TENON_CASE(Div)
     TENON_CASE(Pow)
@@ -313,8 +312,7 @@ TileFn FindFloatingTile(TileOp op) {
 // --- casts ---
 
 template <typename From, typename To>
-void CastTile(void* out, const void* const* in, const double*,
-              int64_t count) {
+void CastTile(void* out, const void* const* in, const double*, int64_t count) {
   Loop1<From, To>(out, in, count, [](From a) { return static_cast<To>(a); });
 }
 

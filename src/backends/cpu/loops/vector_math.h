@@ -20,15 +20,14 @@ inline __attribute__((always_inline)) float PowerOfTwo(int32_t n) {
 }
 
 inline __attribute__((always_inline)) float Exp(float x) {
-  constexpr float kHigh = 88.7228394f;   // above: infinity
-  constexpr float kLow = -103.972084f;   // below: 0
+  constexpr float kHigh = 88.7228394f;  // above: infinity
+  constexpr float kLow = -103.972084f;  // below: 0
   float c = x > kHigh ? kHigh : x;
   c = c < kLow ? kLow : c;
   // n = round(x / ln 2): adding 1.5 * 2^23 leaves no fraction bits.
   const float shifted = c * 1.44269504f + 12582912.0f;
   const float n = shifted - 12582912.0f;
-  const int32_t whole =
-      __builtin_bit_cast(int32_t, shifted) - 0x4b400000;
+  const int32_t whole = __builtin_bit_cast(int32_t, shifted) - 0x4b400000;
   const float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
