@@ -20,6 +20,19 @@ Expected<BackendRequest> Find(const std::string& name, Diagnostics& diags) {
                              : "did you mean '" + std::string(closest) + "'?");
 }
 
+// "cpu,echo" names two, as does giving the option twice.
+std::vector<std::string> SplitAtCommas(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      out.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return out;
+}
+
 // "echo:aten.add" goes to the list of one backend, "aten.add" to all.
 Status Distribute(const std::vector<std::string>& texts,
                   std::vector<std::string> BackendRequest::*list,
@@ -48,7 +61,8 @@ Status Distribute(const std::vector<std::string>& texts,
 
 Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,
                                                       Diagnostics& diags) {
-  const std::vector<std::string> names = line.GetAll("--backend");
+  const std::vector<std::string> names =
+      SplitAtCommas(line.GetAll("--backend"));
   if (names.empty()) {
     return diags.Error(Rule::kUsage)
            << "option --backend is missing: which backend may take nodes";
@@ -74,10 +88,10 @@ Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,
     request.must_take_all = line.Has("--must-take-all");
     requests.push_back(std::move(request));
   }
-  TENON_TRY(Distribute(line.GetAll("--allow"), &BackendRequest::allow,
-                       &requests, diags));
-  TENON_TRY(Distribute(line.GetAll("--deny"), &BackendRequest::deny, &requests,
-                       diags));
+  TENON_TRY(Distribute(SplitAtCommas(line.GetAll("--allow")),
+                       &BackendRequest::allow, &requests, diags));
+  TENON_TRY(Distribute(SplitAtCommas(line.GetAll("--deny")),
+                       &BackendRequest::deny, &requests, diags));
   return requests;
 }
 

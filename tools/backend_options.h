@@ -14,7 +14,8 @@ namespace tenon::tools {
 
 inline constexpr std::array kBackendOptions = {
     Option{"--backend", 'b', "NAME",
-           "A backend that may take nodes; the first given is preferred. "
+           "A backend that may take nodes, or several with commas between; the "
+           "first is preferred. "
            "'none' takes nothing. Required.",
            true},
     Option{"--allow", 0, "OP",

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "formats/pt2/pt2.h"
+#include "export/export.h"
 #include "support/atomic_file.h"
 #include "text/text.h"
 
@@ -19,7 +19,7 @@ Status WriteProgram(const Program& program, const std::string& path,
                     Console& console, Diagnostics& diags) {
   if (!path.ends_with(".tenon")) {
     TENON_ASSIGN(const Pt2WriteReport report,
-                 WritePt2(program, path, Pt2WriteOptions(), diags));
+                 WriteProved(program, path, Pt2WriteOptions(), diags));
     for (const std::string& note : report.notes) {
       console.Err("note: " + note + "\n");
     }

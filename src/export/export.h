@@ -18,6 +18,7 @@
 
 #include "diag/diagnostics.h"
 #include "export/report.h"
+#include "formats/pt2/pt2.h"
 #include "ir/program.h"
 #include "partition/partition.h"
 #include "support/expected.h"
@@ -45,6 +46,14 @@ struct ExportOptions {
 // Changes `program` into the hybrid program. On failure it is unchanged.
 Expected<ExportReport> ExportProgram(Program* program,
                                      const ExportOptions& options,
+                                     Diagnostics& diags);
+
+// Writes the program as .pt2, and before the file gets its name opens it again,
+// verifies what was read, and proves it equal to `program` (T-2). When that
+// fails nothing is written and the reasons are reported.
+Expected<Pt2WriteReport> WriteProved(const Program& program,
+                                     const std::string& path,
+                                     const Pt2WriteOptions& options,
                                      Diagnostics& diags);
 
 // Whether two programs have one wiring digest (T-2). When not, reports the

@@ -20,14 +20,16 @@ class AtomicFile {
   // Each returns false with `error()` set; after that only destroy it.
   bool Open(const std::string& path);
   bool Write(Bytes bytes);
+  // After it, all that was written can be read at `temporary_path()`.
+  bool Flush();
   bool Commit();
 
+  const std::string& temporary_path() const { return temporary_; }
   uint64_t offset() const { return offset_; }
   const std::string& error() const { return error_; }
 
  private:
   bool Fail();
-  bool Flush();
 
   std::string path_, temporary_, error_;
   std::string buffer_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ Expected<Program> ReadPt2(Bytes bytes, std::shared_ptr<const void> owner,
 struct Pt2WriteOptions {
   // Root folder of the archive; "" = the output file's stem.
   std::string root;
+  // Called with the path of the finished file before it gets its name; when it
+  // fails, no file appears. It reports its own errors.
+  std::function<Status(const std::string& path)> check;
 };
 
 // What differs on purpose from a verbatim copy, one sentence each.

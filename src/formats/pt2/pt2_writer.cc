@@ -52,7 +52,11 @@ class ArchiveWriter {
     TENON_TRY(Add(".data/version", AsBytes(kDataVersion)));
     TENON_TRY(Add("byteorder", AsBytes("little")));
     TENON_TRY(Add(".data/serialization_id", AsBytes(zip_.SerializationId())));
-    if (!zip_.Finish()) {
+    if (!zip_.WriteDirectory()) {
+      return diags_.Error(Rule::kIo, Place::File(path)) << zip_.error();
+    }
+    if (options.check) TENON_TRY(options.check(zip_.temporary_path()));
+    if (!zip_.Commit()) {
       return diags_.Error(Rule::kIo, Place::File(path)) << zip_.error();
     }
     report_.file_bytes = zip_.offset();

@@ -186,15 +186,17 @@ bool ZipWriter::Add(std::string_view name, Bytes bytes) {
   return true;
 }
 
-bool ZipWriter::Finish() {
+bool ZipWriter::WriteDirectory() {
   const uint64_t offset = file_.offset();
   for (const Entry& e : entries_) {
     if (!Write(CentralEntry(e.name, e.crc, e.size, e.offset))) return false;
   }
   const uint64_t size = file_.offset() - offset;
   if (!Write(EndRecords(entries_.size(), size, offset))) return false;
-  return file_.Commit() || Fail(file_.error());
+  return file_.Flush() || Fail(file_.error());
 }
+
+bool ZipWriter::Commit() { return file_.Commit() || Fail(file_.error()); }
 
 std::string ZipWriter::SerializationId() const {
   Hasher names, checksums;

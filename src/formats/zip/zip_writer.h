@@ -25,8 +25,14 @@ class ZipWriter {
   bool Open(const std::string& path, std::string root);
   // One member, whole. `name` must be plain and new.
   bool Add(std::string_view name, Bytes bytes);
-  // Writes the directory and puts the file in place.
-  bool Finish();
+  // Writes the directory: all of the archive can be read at
+  // `temporary_path()` then.
+  bool WriteDirectory();
+  const std::string& temporary_path() const { return file_.temporary_path(); }
+  // Puts the file in place.
+  bool Commit();
+  // Both.
+  bool Finish() { return WriteDirectory() && Commit(); }
 
   bool HasMember(std::string_view name) const;
   uint64_t offset() const { return file_.offset(); }

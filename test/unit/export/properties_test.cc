@@ -33,10 +33,6 @@ Program RandomProgram(uint64_t seed, bool with_child_calls = false) {
   return testing::GenerateProgram(options, std::make_shared<Context>());
 }
 
-std::string Text(const Program& program) {
-  return PrintProgram(program, PrintOptions());
-}
-
 // "" when equal: dtype, sizes, bytes in logical order.
 std::string Difference(const RuntimeValue& a, const RuntimeValue& b) {
   if (a.variant().index() != b.variant().index()) return "kinds differ";

@@ -1,0 +1,24 @@
+#include "export/export.h"
+#include "verify/verify.h"
+
+namespace tenon {
+
+Expected<Pt2WriteReport> WriteProved(const Program& program,
+                                     const std::string& path,
+                                     const Pt2WriteOptions& options,
+                                     Diagnostics& diags) {
+  Pt2WriteOptions checked = options;
+  checked.check = [&](const std::string& written) -> Status {
+    if (options.check) TENON_TRY(options.check(written));
+    Pt2ReadOptions read;
+    read.method = program.name;
+    // The same context: what both sides share needs no second copy.
+    auto back = ReadPt2(written, program.shared_context(), read, diags);
+    if (!back) return Failure{};
+    TENON_TRY(Verify(*back, VerifyOptions(), diags));
+    return ProveEqual(program, *back, diags);
+  };
+  return WritePt2(program, path, checked, diags);
+}
+
+}  // namespace tenon
