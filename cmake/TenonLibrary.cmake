@@ -8,7 +8,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${TENON_CCACHE}")
+  # Paths below the checkout count as relative, so that another clone hits.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TENON_CCACHE})
 endif()
 
 add_library(tenon_warnings INTERFACE)
