@@ -264,6 +264,7 @@ struct FileInfo {
   std::vector<std::string> verifiers = {"TRAINING"};
   std::vector<std::pair<std::string, int64_t>> opset_version = {{"aten", 10}};
   std::vector<std::string> guards_code;
+  bool has_guards_code = true;  // older files don't state any
   std::vector<std::pair<std::string, std::string>> graph_module_metadata;
   // JSON text; "" when absent.
   std::string treespec_namedtuple_fields;

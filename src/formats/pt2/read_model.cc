@@ -81,6 +81,7 @@ class ModelReader {
                    json_.String(m[5], JsonPath(root, "torch_version")));
       program_.file.torch_version = version;
     }
+    program_.file.has_guards_code = m.has(6);
     if (m.has(6)) {
       TENON_ASSIGN(program_.file.guards_code,
                    json_.Strings(m[6], JsonPath(root, "guards_code")));
