@@ -35,9 +35,11 @@ def read_links():
         for body in re.findall(r"tenon_library\(([^)]*)\)", text):
             words = body.split()
             rest = " ".join(words[1:])
+            if "$" in words[0]:  # one source for several processors
+                continue
             links[words[0]] = set(re.findall(r"\btenon_(\w+)", rest))
         for name, body in re.findall(
-                r"target_link_libraries\((?:tenon_)?(\w+)([^)]*)\)", text):
+                r"target_link_libraries\((?:tenon_)?(\w+)\s([^)]*)\)", text):
             links.setdefault(name, set()).update(
                 re.findall(r"\btenon_(\w+)", body))
     return {name: {to for to in tos if to in links and to != name}
@@ -84,7 +86,9 @@ def main():
         if not dot.exists() or dot.read_text() != text:
             print("docs/architecture.dot is older than the libraries' links; "
                   "run scripts/draw_architecture.py")
+            print("0 passed, 1 failed")
             return 1
+        print("1 passed, 0 failed")
         return 0
     dot.write_text(text)
     svg = subprocess.run(["dot", "-Tsvg"], input=text, capture_output=True,

@@ -22,6 +22,8 @@ run_part "programs in test/data" $build/conformance pt2 test/data/manifest.json
 if [ -e $shared/corpus/pt2/slice.json ]; then
   run_part "programs of the corpus" \
     $build/conformance pt2 $shared/corpus/pt2/slice.json
+  run_part "damaged files" \
+    $build/conformance broken $shared/corpus/pt2/broken/manifest.json
   run_part "recorded operator calls" $build/conformance ops $shared/ops/vectors \
     --known test/conformance/ops_known_failures.tsv
 else

@@ -12,7 +12,9 @@ namespace tenon::conformance {
 // starts with "accept" for a file that must be readable, and names an
 // alternative ("accept or warn: ..", "accept as bytes, or: ..") where refusing
 // it is right, too. A file counts as refused when reading or verifying it
-// reports an error. Checksums are compared. Prints as RunPt2 does.
+// reports an error. Checksums are compared. The few files that PyTorch
+// refuses and Tenon accepts on purpose stand in broken.cc with their reason.
+// Prints as RunPt2 does.
 int RunBroken(const std::string& manifest, const RunOptions& options);
 
 }  // namespace tenon::conformance
