@@ -19,14 +19,14 @@ class CommandLine;
 
 enum class ExitCode : int {
   kFine = 0,
-  kFinding = 1,   // bad input, programs differ
-  kNoVerdict = 2, // usage, I/O, unsupported: nothing was judged
-  kInternal = 3,  // a bug of ours
+  kFinding = 1,    // bad input, programs differ
+  kNoVerdict = 2,  // usage, I/O, unsupported: nothing was judged
+  kInternal = 3,   // a bug of ours
 };
 
 struct Option {
-  std::string_view name;   // "--output"
-  char short_name;         // 'o', or 0
+  std::string_view name;  // "--output"
+  char short_name;        // 'o', or 0
   // What stands behind it in the help: "FILE". "a|b|c" lists the allowed
   // values. Empty: a switch.
   std::string_view value;
@@ -57,7 +57,8 @@ class CommandLine {
 
   bool Has(std::string_view option) const;
   // The value of its last mention, or `fallback`.
-  std::string Get(std::string_view option, std::string_view fallback = {}) const;
+  std::string Get(std::string_view option,
+                  std::string_view fallback = {}) const;
   std::vector<std::string> GetAll(std::string_view option) const;
   // nullopt, with `error` set, when the text is no integer inside the bounds.
   std::optional<uint64_t> GetCount(std::string_view option, uint64_t fallback,

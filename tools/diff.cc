@@ -198,7 +198,8 @@ ExitCode Run(const CommandLine& line, Console& console) {
   difference.digest_a = WiringDigest(a);
   difference.digest_b = WiringDigest(b);
   if (!difference.is_same_program() || line.Has("--structure")) {
-    difference.signature = DiffLines(DescribeSignature(a), DescribeSignature(b));
+    difference.signature =
+        DiffLines(DescribeSignature(a), DescribeSignature(b));
     difference.graphs = DiffPrograms(a, b);
   }
   if (!line.Has("--no-state")) difference.state = CompareState(a, b);
@@ -206,15 +207,17 @@ ExitCode Run(const CommandLine& line, Console& console) {
                                  : TextDiff(a, b, difference).Write());
   const ExitCode code = Finish(diags, console);
   if (code != ExitCode::kFine) return code;
-  const bool is_same =
-      difference.is_same_program() && difference.state.empty();
+  const bool is_same = difference.is_same_program() && difference.state.empty();
   return is_same ? ExitCode::kFine : ExitCode::kFinding;
 }
 
 }  // namespace
 
 const Verb kDiffVerb = {
-    "diff", "A B", 2, 2,
+    "diff",
+    "A B",
+    2,
+    2,
     "shows what changed between two programs",
     "First compares the wiring digests; equal digests mean the same program, "
     "whatever the names and the order of nodes. Otherwise it aligns both "
@@ -223,6 +226,7 @@ const Verb kDiffVerb = {
     "says so. Ends with 0 when program and state are the same, else with 1.",
     "tenon diff before.pt2 after.pt2\n"
     "tenon diff --structure model.pt2 partitioned.pt2\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

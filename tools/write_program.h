@@ -11,8 +11,8 @@
 namespace tenon::tools {
 
 // A .pt2, read back and proved before it appears; or, where the name ends in
-// ".tenon", the text form with large weights and payloads in FILE.bin beside it.
-// What a .pt2 changes on purpose is said on stderr.
+// ".tenon", the text form with large weights and payloads in FILE.bin beside
+// it. What a .pt2 changes on purpose is said on stderr.
 Status WriteProgram(const Program& program, const std::string& path,
                     Console& console, Diagnostics& diags);
 

@@ -7,9 +7,9 @@
 
 namespace tenon {
 
-// "aten.add.Tensor(aten.relu.default(%x), 1, alpha=2)": what computes the value,
-// `depth` nodes deep; what lies deeper stands as its label, "%relu". Long lists
-// and texts are cut.
+// "aten.add.Tensor(aten.relu.default(%x), 1, alpha=2)": what computes the
+// value, `depth` nodes deep; what lies deeper stands as its label, "%relu".
+// Long lists and texts are cut.
 std::string ExpressionText(const Program& program, const Arg& arg, int depth);
 std::string ExpressionText(const Program& program, ValueId value, int depth);
 std::string ExpressionText(const Program& program, NodeId node, int depth);

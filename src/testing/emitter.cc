@@ -63,8 +63,8 @@ void Emitter::Set(ArgId at, NodeId user, const Operand& operand) {
 }
 
 NodeId Emitter::Append(NodeId node, std::span<const TypeId> results) {
-  const ValueRange values = program_->NewResults(
-      node, static_cast<uint32_t>(results.size()));
+  const ValueRange values =
+      program_->NewResults(node, static_cast<uint32_t>(results.size()));
   for (size_t i = 0; i < results.size(); ++i) {
     program_->mutable_value(values[i]).type = results[i];
   }
@@ -80,8 +80,7 @@ NodeId Emitter::Emit(OpId op, std::span<const Operand> positional,
       static_cast<uint32_t>(positional.size() + keywords.size()));
   program_->SetArgRange(node, args);
   for (size_t i = 0; i < positional.size(); ++i) {
-    program_->SetArgLabel(args[i], ParameterName(op, i),
-                          PassKind::kPositional);
+    program_->SetArgLabel(args[i], ParameterName(op, i), PassKind::kPositional);
     Set(args[i], node, positional[i]);
   }
   for (size_t i = 0; i < keywords.size(); ++i) {
@@ -97,9 +96,9 @@ NodeId Emitter::Emit(std::string_view op,
                      std::initializer_list<Operand> positional,
                      std::initializer_list<Keyword> keywords,
                      std::initializer_list<TypeId> results) {
-  return Emit(program_->context().InternOp(op), {positional.begin(), positional.size()},
-              {keywords.begin(), keywords.size()},
-              {results.begin(), results.size()});
+  return Emit(
+      program_->context().InternOp(op), {positional.begin(), positional.size()},
+      {keywords.begin(), keywords.size()}, {results.begin(), results.size()});
 }
 
 ValueId Emitter::Emit(std::string_view op,
@@ -112,9 +111,9 @@ NodeId Emitter::EmitListReturn(std::string_view op,
                                std::initializer_list<Operand> positional,
                                std::span<const TypeId> results) {
   Context& context = program_->context();
-  const NodeId node = Emit(context.InternOp(op),
-                           {positional.begin(), positional.size()}, {},
-                           results);
+  const NodeId node =
+      Emit(context.InternOp(op), {positional.begin(), positional.size()}, {},
+           results);
   program_->mutable_node(node).form = context.InternForm(
       {{FormItem::Kind::kList, static_cast<uint32_t>(results.size())}});
   return node;

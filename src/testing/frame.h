@@ -21,7 +21,8 @@ class Frame {
   Program& program() { return program_; }
 
   // A state entry of contiguous type whose elements count up in small steps
-  // from `start`, and its graph input. Parameters, then buffers, then constants.
+  // from `start`, and its graph input. Parameters, then buffers, then
+  // constants.
   ValueId AddState(StateKind kind, std::string_view fqn, TypeId type,
                    int64_t start);
   ValueId AddUserInput(std::string_view name, TypeId type, bool is_keyword);

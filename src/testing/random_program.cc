@@ -33,9 +33,8 @@ Sizes ChooseSizes(Program* program, Choices* choices) {
 }
 
 TypeId ChooseTensorType(const Scene& s, const Sizes& sizes) {
-  constexpr DType kKinds[] = {DType::kFloat32, DType::kFloat32,
-                              DType::kFloat32, DType::kFloat64,
-                              DType::kInt64,   DType::kBool};
+  constexpr DType kKinds[] = {DType::kFloat32, DType::kFloat32, DType::kFloat32,
+                              DType::kFloat64, DType::kInt64,   DType::kBool};
   const DType dtype = s.choices.PickFrom(std::span(kKinds));
   switch (s.choices.Below(5)) {
     case 0:
@@ -100,14 +99,14 @@ class RandomProgram {
  private:
   void AddState() {
     const auto add = [&](StateKind kind, std::string_view stem, TypeId type) {
-      const std::string fqn =
-          std::string(stem) + std::to_string(num_state_);
+      const std::string fqn = std::string(stem) + std::to_string(num_state_);
       const ValueId v =
           frame_.AddState(kind, fqn, type, static_cast<int64_t>(num_state_++));
       scene_.tensors.push_back(v);
       return v;
     };
-    const TypeId matrix = scene_.RowMajor(DType::kFloat32, {sizes_.a, sizes_.a});
+    const TypeId matrix =
+        scene_.RowMajor(DType::kFloat32, {sizes_.a, sizes_.a});
     const TypeId row = scene_.RowMajor(DType::kFloat32, {sizes_.a});
     if (choices_.OneIn(2)) add(StateKind::kParameter, "linear.weight", matrix);
     if (choices_.OneIn(2)) add(StateKind::kParameter, "linear.bias", row);
@@ -115,8 +114,7 @@ class RandomProgram {
       targets_.push_back(add(StateKind::kPersistentBuffer, "cache", matrix));
     }
     if (choices_.OneIn(3)) {
-      targets_.push_back(
-          add(StateKind::kNonPersistentBuffer, "scratch", row));
+      targets_.push_back(add(StateKind::kNonPersistentBuffer, "scratch", row));
     }
     if (choices_.OneIn(3)) {
       const TypeId ids = scene_.RowMajor(DType::kInt64, {sizes_.b});
@@ -157,9 +155,9 @@ class RandomProgram {
       const Type type = scene_.type(target);
       const bool is_float = IsFloating(type.dtype);
       if (!is_float || choices_.OneIn(3)) continue;
-      const ValueId value = scene_.emit.Emit(
-          "aten.add.Tensor", {target, Operand(1)},
-          scene_.Like(type, type.dtype));
+      const ValueId value =
+          scene_.emit.Emit("aten.add.Tensor", {target, Operand(1)},
+                           scene_.Like(type, type.dtype));
       scene_.tensors.push_back(value);
       mutations.push_back({target, value});
     }
@@ -228,8 +226,7 @@ class RandomProgram {
 
 }  // namespace
 
-Program GenerateRandomProgram(const GeneratorOptions& options,
-                              Choices* choices,
+Program GenerateRandomProgram(const GeneratorOptions& options, Choices* choices,
                               std::shared_ptr<Context> context) {
   return RandomProgram(options, choices, std::move(context)).Generate();
 }

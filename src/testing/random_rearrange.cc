@@ -43,8 +43,7 @@ bool Copy(Scene& s) {
   const auto x = s.Pick([&](const Type& t) { return !s.IsRowMajor(t); });
   if (!x) return false;
   const Type from = s.type(*x);
-  return s.Make("aten.clone.default", {*x},
-                s.RowMajor(from.dtype, from.sizes),
+  return s.Make("aten.clone.default", {*x}, s.RowMajor(from.dtype, from.sizes),
                 {{"memory_format",
                   Operand(Arg::OfMemoryFormat(MemoryFormat::kContiguous))}});
 }
@@ -84,18 +83,18 @@ bool MatrixProduct(Scene& s) {
     return fits(t) && t.dtype == left.dtype && t.sizes[0] == left.sizes[1];
   });
   if (!y) return false;
-  return s.Make(
-      s.choices.OneIn(2) ? "aten.mm.default" : "aten.matmul.default",
-      {*x, *y},
-      s.RowMajor(left.dtype, {left.sizes[0], s.type(*y).sizes[1]}));
+  return s.Make(s.choices.OneIn(2) ? "aten.mm.default" : "aten.matmul.default",
+                {*x, *y},
+                s.RowMajor(left.dtype, {left.sizes[0], s.type(*y).sizes[1]}));
 }
 
 // Positions that certainly exist: 0, 1, ..., n - 1.
 ValueId Positions(Scene& s, int64_t count) {
   const Arg cpu = Arg::OfDevice(s.context().Intern("cpu"), -1);
-  return s.emit.Emit("aten.arange.default", {Operand(count)},
-                     s.RowMajor(DType::kInt64, {SymInt::Literal(count)}),
-                     {{"device", Operand(cpu)}, {"pin_memory", Operand(false)}});
+  return s.emit.Emit(
+      "aten.arange.default", {Operand(count)},
+      s.RowMajor(DType::kInt64, {SymInt::Literal(count)}),
+      {{"device", Operand(cpu)}, {"pin_memory", Operand(false)}});
 }
 
 bool IndexSelect(Scene& s) {
@@ -105,7 +104,8 @@ bool IndexSelect(Scene& s) {
   if (!x) return false;
   const Type from = s.type(*x);
   const int64_t dim = from.rank() - 1;
-  const ValueId index = Positions(s, s.choices.Between(1, from.sizes[dim].value));
+  const ValueId index =
+      Positions(s, s.choices.Between(1, from.sizes[dim].value));
   std::vector<SymInt> sizes = from.sizes;
   sizes[dim] = s.type(index).sizes[0];
   return s.Make("aten.index_select.default", {*x, Operand(dim), index},
@@ -119,8 +119,7 @@ bool Index(Scene& s) {
   });
   if (!x) return false;
   const Type from = s.type(*x);
-  const ValueId index =
-      Positions(s, s.choices.Between(1, from.sizes[1].value));
+  const ValueId index = Positions(s, s.choices.Between(1, from.sizes[1].value));
   std::vector<SymInt> sizes = {from.sizes[0], s.type(index).sizes[0]};
   return s.Make("aten.index.Tensor",
                 {*x, Operand::OptionalTensors({Operand(), Operand(index)})},
@@ -134,18 +133,21 @@ bool Embedding(Scene& s) {
   });
   if (!table) return false;
   const Type from = s.type(*table);
-  const ValueId index =
-      Positions(s, s.choices.Between(1, from.sizes[0].value));
-  return s.Make("aten.embedding.default", {*table, index},
-                s.RowMajor(from.dtype,
-                           {s.type(index).sizes[0], from.sizes[1]}));
+  const ValueId index = Positions(s, s.choices.Between(1, from.sizes[0].value));
+  return s.Make(
+      "aten.embedding.default", {*table, index},
+      s.RowMajor(from.dtype, {s.type(index).sizes[0], from.sizes[1]}));
 }
 
 constexpr Recipe kRecipes[] = {
-    {"cat", 2, Concatenate}, {"stack", 1, Stack},
-    {"copy", 4, Copy},       {"linear", 4, Linear},
-    {"matmul", 3, MatrixProduct}, {"index_select", 1, IndexSelect},
-    {"index", 1, Index},     {"embedding", 1, Embedding},
+    {"cat", 2, Concatenate},
+    {"stack", 1, Stack},
+    {"copy", 4, Copy},
+    {"linear", 4, Linear},
+    {"matmul", 3, MatrixProduct},
+    {"index_select", 1, IndexSelect},
+    {"index", 1, Index},
+    {"embedding", 1, Embedding},
 };
 
 }  // namespace

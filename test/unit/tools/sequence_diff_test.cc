@@ -48,8 +48,8 @@ TEST(SequenceDiffTest, FindsTheShortestScript) {
 // Length of the longest common subsequence, by the textbook table.
 size_t CommonLength(const std::vector<uint64_t>& a,
                     const std::vector<uint64_t>& b) {
-  std::vector<std::vector<size_t>> table(
-      a.size() + 1, std::vector<size_t>(b.size() + 1, 0));
+  std::vector<std::vector<size_t>> table(a.size() + 1,
+                                         std::vector<size_t>(b.size() + 1, 0));
   for (size_t i = 1; i <= a.size(); ++i) {
     for (size_t j = 1; j <= b.size(); ++j) {
       table[i][j] = a[i - 1] == b[j - 1]
@@ -83,8 +83,10 @@ TEST(SequenceDiffTest, IsAValidShortestScriptOnRandomSequences) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     tenon::testing::Choices choices(seed);
     std::vector<uint64_t> a, b;
-    for (uint32_t n = choices.Below(30); n > 0; --n) a.push_back(choices.Below(5));
-    for (uint32_t n = choices.Below(30); n > 0; --n) b.push_back(choices.Below(5));
+    for (uint32_t n = choices.Below(30); n > 0; --n)
+      a.push_back(choices.Below(5));
+    for (uint32_t n = choices.Below(30); n > 0; --n)
+      b.push_back(choices.Below(5));
     EXPECT_EQ(CheckScript(a, b, 1000), CommonLength(a, b)) << "seed " << seed;
     // Beyond the bound the script is still valid.
     CheckScript(a, b, 1);
