@@ -49,9 +49,10 @@ judge() {
   failed=$((failed + f))
 }
 
-"$python" "$shared/oracle/check_pt2.py" --against "$corpus/slice.json" \
-  "$work"/written/*.pt2 2>&1 | judge results
-"$python" "$shared/oracle/compare_pt2.py" --pairs "$work/originals" \
-  "$work/written" 2>&1 | judge same
+# Not in a pipeline: the counts must reach this shell.
+judge results < <("$python" "$shared/oracle/check_pt2.py" \
+  --against "$corpus/slice.json" "$work"/written/*.pt2 2>&1)
+judge same < <("$python" "$shared/oracle/compare_pt2.py" \
+  --pairs "$work/originals" "$work/written" 2>&1)
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
