@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
 #include "json_writer.h"
+#include "link/join.h"
 #include "support/atomic_file.h"
 #include "support/mapped_file.h"
 #include "text/text.h"
@@ -25,27 +27,92 @@ constexpr size_t kMaxSvgNodes = 2000;
 constexpr std::string_view kColors[] = {"#cfe2f3", "#d9ead3", "#fff2cc",
                                         "#f4cccc", "#d9d2e9", "#fce5cd"};
 
+// Graphs of what the program computes: each region that a backend runs is a
+// cluster around its nodes. A delegate whose source isn't known is one node.
 class DotWriter {
  public:
-  explicit DotWriter(const Program& program) : program_(program) {}
+  explicit DotWriter(const Program& program) : program_(program.Clone()) {
+    FindClusters();
+    Diagnostics unused;
+    if (!ExpandDelegates(&program_, unused) || !JoinAll(&program_, unused)) {
+      program_ = program.Clone();
+      clusters_.clear();
+    }
+  }
 
   std::string Write() {
     out_ =
         "digraph program {\n"
         "  rankdir=TB;\n"
-        "  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n"
-        "  edge [fontname=\"sans-serif\", fontsize=8, color=\"#666666\"];\n";
+        "  node [shape=box, style=filled, fillcolor=white, "
+        "fontname=\"sans-serif\", fontsize=10];\n"
+        "  edge [fontname=\"sans-serif\", fontsize=8, color=\"#666666\"];\n"
+        "  graph [fontname=\"sans-serif\", fontsize=10];\n";
     const Graph& root = program_.root();
     for (const ValueId v : root.inputs) {
       if (IsState(v)) continue;
       out_ += "  " + Source(v) + " [shape=ellipse, label=" +
               JsonQuote(program_.view(program_.value(v).name)) + "];\n";
     }
-    for (const NodeId n : program_.nodes(Program::kRoot)) WriteNode(n);
+    std::map<uint32_t, std::string> clusters;
+    for (const NodeId n : program_.nodes(Program::kRoot)) {
+      const uint32_t cluster = ClusterOf(n);
+      (cluster == kNoCluster ? out_ : clusters[cluster]) += NodeText(n);
+    }
+    for (const auto& [region, nodes] : clusters) {
+      out_ += "  subgraph cluster_" + std::to_string(region) +
+              " {\n  label=" + JsonQuote(clusters_.at(region).label) +
+              ";\n  style=filled;\n  fillcolor=\"" +
+              std::string(ColorOf(clusters_.at(region).backend)) + "\";\n" +
+              nodes + "  }\n";
+    }
+    for (const NodeId n : program_.nodes(Program::kRoot)) WriteEdges(n);
     return out_ + "}\n";
   }
 
  private:
+  static constexpr uint32_t kNoCluster = 0xFFFFFFFFu;
+  struct Cluster {
+    std::string label, backend;
+  };
+
+  // The regions of the root's calls, before the calls are expanded.
+  void FindClusters() {
+    for (const NodeId n : program_.nodes(Program::kRoot)) {
+      const Node& node = program_.node(n);
+      GraphId source = node.child;
+      Cluster cluster;
+      if (node.kind == NodeKind::kDelegateCall) {
+        const Delegate& d = program_.delegates[node.delegate.index];
+        source = d.source;
+        cluster.backend = program_.view(d.backend);
+        cluster.label = program_.view(d.name);
+      } else if (node.kind == NodeKind::kChildCall) {
+        cluster.label = program_.view(program_.graph(node.child).name);
+        if (node.region.index < program_.regions.size()) {
+          cluster.backend =
+              program_.view(program_.regions[node.region.index].backend);
+        }
+      }
+      if (!source.valid()) continue;
+      if (!cluster.backend.empty())
+        cluster.label += " (" + cluster.backend + ")";
+      // Whatever nodes a source holds, they are in the call's cluster.
+      const uint32_t id = static_cast<uint32_t>(clusters_.size());
+      const uint32_t label = program_.regions.size() + id;
+      program_.regions.push_back({});
+      for (const NodeId inner : program_.nodes(source)) {
+        program_.mutable_node(inner).region = RegionId(label);
+      }
+      clusters_[label] = std::move(cluster);
+    }
+  }
+
+  uint32_t ClusterOf(NodeId n) const {
+    const uint32_t region = program_.node(n).region.index;
+    return clusters_.count(region) > 0 ? region : kNoCluster;
+  }
+
   bool IsState(ValueId v) const {
     const uint32_t i = program_.value(v).index;
     return i < program_.signature.inputs.size() &&
@@ -60,12 +127,12 @@ class DotWriter {
     return def.valid() ? NodeName(def) : "v" + std::to_string(v.index);
   }
 
-  std::string_view ColorOf(std::string_view backend) {
+  std::string_view ColorOf(const std::string& backend) {
     const auto [it, added] = colors_.try_emplace(backend, colors_.size());
     return kColors[it->second % std::size(kColors)];
   }
 
-  void WriteNode(NodeId n) {
+  std::string NodeText(NodeId n) {
     const Node& node = program_.node(n);
     std::string label, style;
     switch (node.kind) {
@@ -74,19 +141,12 @@ class DotWriter {
         break;
       case NodeKind::kChildCall:
         label = program_.view(program_.graph(node.child).name);
-        label += "\n" + std::to_string(program_.CountNodes(node.child)) +
-                 " nodes";
-        style = Filled(RegionBackend(node));
         break;
       case NodeKind::kDelegateCall: {
         const Delegate& d = program_.delegates[node.delegate.index];
-        label = std::string(program_.view(d.name)) + " (" +
-                std::string(program_.view(d.backend)) + ")";
-        if (d.source.valid()) {
-          label += "\n" + std::to_string(program_.CountNodes(d.source)) +
-                   " nodes";
-        }
-        style = Filled(program_.view(d.backend));
+        const std::string backend(program_.view(d.backend));
+        label = std::string(program_.view(d.name)) + " (" + backend + ")";
+        style = ", fillcolor=\"" + std::string(ColorOf(backend)) + "\"";
         break;
       }
       case NodeKind::kGetState:
@@ -97,29 +157,28 @@ class DotWriter {
         style = ", shape=ellipse";
         break;
     }
-    out_ += "  " + NodeName(n) + " [label=" + JsonQuote(label) + style +
-            "];\n";
+    return "  " + NodeName(n) + " [label=" + JsonQuote(label) + style + "];\n";
+  }
+
+  // Types stand at the edges that cross a boundary.
+  void WriteEdges(NodeId n) {
     program_.ForEachOperand(n, [&](ValueId v) {
       const Value& value = program_.value(v);
       if (value.is_input() && IsState(v)) return;
-      out_ += "  " + Source(v) + " -> " + NodeName(n) + " [label=" +
-              JsonQuote(PrintType(program_, value.type)) + "];\n";
+      out_ += "  " + Source(v) + " -> " + NodeName(n);
+      const uint32_t from =
+          value.def.valid() ? ClusterOf(value.def) : kNoCluster;
+      if (from != ClusterOf(n) || from == kNoCluster) {
+        out_ += " [label=" + JsonQuote(PrintType(program_, value.type)) + "]";
+      }
+      out_ += ";\n";
     });
   }
 
-  std::string_view RegionBackend(const Node& node) const {
-    if (node.region.index >= program_.regions.size()) return "";
-    return program_.view(program_.regions[node.region.index].backend);
-  }
-
-  std::string Filled(std::string_view backend) {
-    return ", style=filled, fillcolor=\"" + std::string(ColorOf(backend)) +
-           "\"";
-  }
-
-  const Program& program_;
+  Program program_;
   std::string out_;
-  std::unordered_map<std::string_view, size_t> colors_;
+  std::map<uint32_t, Cluster> clusters_;  // by region
+  std::unordered_map<std::string, size_t> colors_;
 };
 
 // A file that is gone at the end of the scope.
@@ -127,8 +186,7 @@ class TemporaryFile {
  public:
   TemporaryFile() {
     const char* folder = std::getenv("TMPDIR");
-    path_ = std::string(folder != nullptr ? folder : "/tmp") +
-            "/tenon-XXXXXX";
+    path_ = std::string(folder != nullptr ? folder : "/tmp") + "/tenon-XXXXXX";
     fd_ = mkstemp(path_.data());
   }
   ~TemporaryFile() {

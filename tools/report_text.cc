@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "json_writer.h"
 
@@ -27,16 +29,16 @@ std::string BoundaryText(const std::vector<BoundaryValue>& values,
     bytes += v.bytes >= 0 ? v.bytes : 0;
   }
   std::string out = Count(values.size() - num_state, noun);
-  out += is_bounded ? " of " + std::to_string(bytes) + " B"
-                    : " of unbounded size";
+  out +=
+      is_bounded ? " of " + std::to_string(bytes) + " B" : " of unbounded size";
   if (num_state > 0) out += " and " + std::to_string(num_state) + " of state";
   return out;
 }
 
 void AppendRegion(const RegionReport& region, std::string* out) {
   const std::string backend = region.backend.empty() ? "none" : region.backend;
-  *out += "  " + region.name + " (" + backend + "): " +
-          Count(region.num_nodes, "node") + ", " +
+  *out += "  " + region.name + " (" + backend +
+          "): " + Count(region.num_nodes, "node") + ", " +
           BoundaryText(region.inputs, "input") + ", " +
           BoundaryText(region.outputs, "output");
   if (!region.payload_digest.empty()) {
@@ -73,9 +75,34 @@ void AppendRefusals(const ExportReport& report, std::string* out) {
   }
 }
 
+// The signature by kinds where it stayed as it was, else both in full.
+void AppendSignature(const ExportReport& report, std::string* out) {
+  if (report.signature_before != report.signature_after) {
+    *out += "signature before:\n";
+    for (const auto& line : report.signature_before) *out += "  " + line + "\n";
+    *out += "signature after:\n";
+    for (const auto& line : report.signature_after) *out += "  " + line + "\n";
+    return;
+  }
+  std::vector<std::pair<std::string, size_t>> kinds;
+  for (const std::string& line : report.signature_after) {
+    // "in parameter fc.weight: f32[4]" -> "in parameter"
+    const size_t end = line.find_first_of(" :", line.find(' ') + 1);
+    const std::string kind = line.substr(0, end);
+    if (kinds.empty() || kinds.back().first != kind)
+      kinds.emplace_back(kind, 0);
+    ++kinds.back().second;
+  }
+  *out += "signature, before as after:";
+  for (const auto& [kind, count] : kinds) {
+    *out += (&kind == &kinds.front().first ? " " : ", ") +
+            std::to_string(count) + " " + kind;
+  }
+  *out += "\n";
+}
+
 void WriteBoundary(std::string_view key,
-                   const std::vector<BoundaryValue>& values,
-                   JsonWriter* json) {
+                   const std::vector<BoundaryValue>& values, JsonWriter* json) {
   json->Key(key);
   json->BeginArray();
   for (const BoundaryValue& v : values) {
@@ -138,12 +165,13 @@ std::string ReportAsText(const ExportReport& report,
   std::string out = Count(report.num_nodes, "node") + ", " +
                     Count(report.regions.size(), "region");
   if (report.num_nodes_delegated > 0) {
-    out += ", " + std::to_string(report.num_nodes_delegated) +
-           " nodes in " + Count(num_delegates, "delegate");
+    out += ", " + std::to_string(report.num_nodes_delegated) + " nodes in " +
+           Count(num_delegates, "delegate");
   }
   out += "\n";
   for (const RegionReport& region : report.regions) AppendRegion(region, &out);
   if (options.explain) AppendRefusals(report, &out);
+  AppendSignature(report, &out);
   if (!report.mutations.empty()) out += "mutations:\n";
   for (const MutationReport& m : report.mutations) {
     out += "  " + m.target + ": " + m.kind + " by " + m.owner + "\n";

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+
+#include "analysis/effects.h"
 
 namespace tenon {
 namespace {
@@ -16,9 +19,9 @@ enum Tag : uint64_t {
   kTagResult = 5,
   kTagUserInput = 6,
   kTagState = 7,
-  kTagParameter = 8,   // an input of a nested graph
-  kTagFunction = 9,    // a nested graph
-  kTagVersion = 10,    // a value read after a write to its storage
+  kTagParameter = 8,  // an input of a nested graph
+  kTagFunction = 9,   // a nested graph
+  kTagVersion = 10,   // a value read after a write to its storage
   kTagDelegate = 11,
   kTagType = 12,
   kTagOutput = 13,
@@ -45,6 +48,7 @@ class WiringHasher {
   explicit WiringHasher(const Program& program)
       : program_(program),
         context_(program.context()),
+        effects_(program),
         digests_(program.num_values()),
         aliases_(program.num_values(), kNoAlias),
         functions_(program.num_graphs()),
@@ -292,8 +296,7 @@ class WiringHasher {
 
   void HashGraph(GraphId g, std::vector<WiringRoot>* effects) {
     const Graph& graph = program_.graph(g);
-    for (NodeId n = graph.first; n != graph.output;
-         n = program_.node(n).next) {
+    for (NodeId n = graph.first; n != graph.output; n = program_.node(n).next) {
       HashNode(g, n, effects);
     }
   }
@@ -313,7 +316,12 @@ class WiringHasher {
       Define(v, h.Finish(), input_aliases.back());
     }
     std::vector<WiringRoot> effects;
+    // What was drawn before a call is part of the call, not of the function.
+    const Digest random = std::exchange(random_version_, Digest());
+    const Digest opaque = std::exchange(opaque_version_, Digest());
     HashGraph(g, &effects);
+    random_version_ = random;
+    opaque_version_ = opaque;
     Hasher h;
     h.Add(uint64_t{kTagFunction});
     h.Add(i);
@@ -354,18 +362,17 @@ class WiringHasher {
     entered_[child.index] = false;
     const ValueRange results = program_.node(call).results;
     uint32_t next = 0;
-    program_.ForEachArg(
-        program_.node(program_.graph(child).output).args,
-        [&](const Arg& arg, ArgId) {
-          if (arg.has_items() || next >= results.count) return;
-          const ValueId r = results[next++];
-          if (arg.is_value()) {
-            const ValueId v = arg.v.value;
-            Define(r, digests_[v.index], aliases_[v.index]);
-          } else {
-            Define(r, Contribution(arg), NewAlias());
-          }
-        });
+    program_.ForEachArg(program_.node(program_.graph(child).output).args,
+                        [&](const Arg& arg, ArgId) {
+                          if (arg.has_items() || next >= results.count) return;
+                          const ValueId r = results[next++];
+                          if (arg.is_value()) {
+                            const ValueId v = arg.v.value;
+                            Define(r, digests_[v.index], aliases_[v.index]);
+                          } else {
+                            Define(r, Contribution(arg), NewAlias());
+                          }
+                        });
   }
 
   void OpaqueCall(NodeId call, Digest target) {
@@ -441,7 +448,7 @@ class WiringHasher {
     }
   }
 
-  void HashOp(GraphId g, NodeId n, std::vector<WiringRoot>* effects) {
+  void HashOp(GraphId g, NodeId n, std::vector<WiringRoot>* effects_found) {
     const Node& node = program_.node(n);
     const OpInfo& op = context_.op(node.op);
     op_hasher_.Reset();
@@ -454,34 +461,48 @@ class WiringHasher {
       }
       op_hasher_.Add(Contribution(arg));
     }
-    const bool opaque = op.schema == nullptr && !op.is_higher_order &&
-                        !op.is_python_function;
-    const bool random = op.schema != nullptr && op.schema->nondeterministic;
+    NodeEffects effects;
+    if (!IsPure(node.op)) effects = effects_.Of(n);
     // Draws and unknown operators keep their order among themselves.
-    if (random) op_hasher_.Add(random_version_);
-    if (opaque) op_hasher_.Add(opaque_version_);
+    if (effects.is_random) op_hasher_.Add(random_version_);
+    if (effects.is_opaque) op_hasher_.Add(opaque_version_);
     const Digest digest = op_hasher_.Finish();
-    if (random) random_version_ = digest;
-    if (opaque) opaque_version_ = digest;
+    if (effects.is_random) random_version_ = digest;
+    if (effects.is_opaque) opaque_version_ = digest;
 
     std::vector<AliasId> aliases;
-    if (op.schema != nullptr && (op.schema->is_view() ||
-                                 op.schema->is_mutating())) {
+    if (op.schema != nullptr &&
+        (op.schema->is_view() || op.schema->is_mutating())) {
       aliases = ResultAliases(node, *op.schema);
-      Write(node, *op.schema, digest);
     }
+    Write(effects.writes, digest);
     DefineResults(n, digest, aliases);
-    if (opaque || random || node.results.count == 0) {
+    if (effects.is_opaque || effects.is_random || effects.is_assertion) {
       WiringRoot root;
       root.kind = WiringRoot::Kind::kEffect;
       root.digest = digest;
       root.node = n;
       root.graph = g;
-      // A write without results is a mutation of what it writes.
-      if (op.schema == nullptr || !op.schema->is_mutating()) {
-        effects->push_back(root);
-      }
+      effects_found->push_back(root);
     }
+  }
+
+  // Whether calls of the operator have no effects, whatever their arguments.
+  bool IsPure(OpId id) {
+    if (id.index >= purity_.size()) purity_.resize(context_.num_ops(), 0);
+    uint8_t& known = purity_[id.index];
+    if (known == 0) {
+      const OpInfo& op = context_.op(id);
+      const std::string_view name = context_.view(op.name);
+      // Norms write running statistics that their schemas don't declare.
+      const bool pure = op.schema != nullptr && !op.schema->is_mutating() &&
+                        !op.schema->nondeterministic &&
+                        !op.schema->returns.empty() &&
+                        name.find("_norm.") == std::string_view::npos &&
+                        name.find("assert") == std::string_view::npos;
+      known = pure ? 2 : 1;
+    }
+    return known == 2;
   }
 
   // The storage class of the value passed as schema argument `i`.
@@ -498,8 +519,7 @@ class WiringHasher {
     return kNoAlias;
   }
 
-  std::vector<AliasId> ResultAliases(const Node& node,
-                                     const OpSchema& schema) {
+  std::vector<AliasId> ResultAliases(const Node& node, const OpSchema& schema) {
     std::vector<AliasId> out(node.results.count, kNoAlias);
     for (uint32_t r = 0; r < node.results.count; ++r) {
       // A list result stands for all of its elements.
@@ -518,10 +538,9 @@ class WiringHasher {
     return out;
   }
 
-  void Write(const Node& node, const OpSchema& schema, const Digest& digest) {
-    for (size_t i = 0; i < schema.args.size(); ++i) {
-      if (!schema.args[i].is_written) continue;
-      const AliasId alias = ArgAlias(node, schema, i);
+  void Write(const std::vector<ValueId>& written, const Digest& digest) {
+    for (size_t i = 0; i < written.size(); ++i) {
+      const AliasId alias = aliases_[written[i].index];
       if (alias == kNoAlias) continue;
       hasher_.Reset();
       hasher_.Add(uint64_t{kTagVersion});
@@ -627,16 +646,18 @@ class WiringHasher {
 
   const Program& program_;
   const Context& context_;
+  EffectAnalysis effects_;
+  std::vector<uint8_t> purity_;  // by operator: 0 not known yet, 1 no, 2 yes
   Hasher hasher_, op_hasher_;
   std::vector<Digest> digests_;   // by value
   std::vector<AliasId> aliases_;  // by value
   std::vector<Digest> versions_;  // by alias: its last write, zero = none
   std::vector<Digest> texts_;     // by string
   std::vector<bool> text_known_;
-  std::vector<Digest> types_;     // by type, zero = not computed
-  std::vector<Digest> functions_; // by graph
+  std::vector<Digest> types_;      // by type, zero = not computed
+  std::vector<Digest> functions_;  // by graph
   std::vector<bool> function_known_;
-  std::vector<bool> entered_;     // by graph: being hashed now
+  std::vector<bool> entered_;  // by graph: being hashed now
   std::vector<Digest> state_digests_;
   std::vector<AliasId> storage_aliases_;
   Digest random_version_, opaque_version_;

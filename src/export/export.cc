@@ -194,7 +194,60 @@ class Exporter {
     if (program_.delegates.empty() && HasAllPositions()) {
       RestoreOrder(&program_, Program::kRoot, positions_);
     }
+    if (options_.backends.empty()) ForgetRegions();
+    KeepModuleCalls();
     return {};
+  }
+
+  // Cuts that were joined back at once leave no trace.
+  void ForgetRegions() {
+    program_.regions = source_.regions;
+    for (const NodeId n : program_.nodes(Program::kRoot)) {
+      program_.mutable_node(n).region = n.index < source_.num_nodes()
+                                            ? source_.node(n).region
+                                            : RegionId();
+    }
+  }
+
+  // Recorded calls of submodules refer to values of the root graph. What went
+  // into a region is referred to by the call's result, or, if it never leaves
+  // the region, not at all: then that submodule's record has lost its meaning.
+  void KeepModuleCalls() {
+    if (program_.module_calls.empty()) return;
+    std::vector<ValueId> now(program_.num_values());
+    for (const ValueId v : program_.root().inputs) now[v.index] = v;
+    for (const NodeId n : program_.nodes(Program::kRoot)) {
+      const Node& node = program_.node(n);
+      for (uint32_t i = 0; i < node.results.count; ++i) {
+        now[node.results[i].index] = node.results[i];
+      }
+      if (node.kind != NodeKind::kDelegateCall) continue;
+      const GraphId source = program_.delegates[node.delegate.index].source;
+      const auto outputs = program_.outputs(source);
+      for (uint32_t i = 0; i < outputs.size(); ++i) {
+        if (outputs[i].is_value() && i < node.results.count) {
+          now[outputs[i].v.value.index] = node.results[i];
+        }
+      }
+    }
+    for (ModuleCall& call : program_.module_calls) {
+      bool is_whole = true;
+      for (auto* list : {&call.inputs, &call.outputs}) {
+        for (ModuleCall::Argument& arg : *list) {
+          if (!arg.value.valid()) continue;
+          arg.value = now[arg.value.index];
+          is_whole = is_whole && arg.value.valid();
+        }
+      }
+      if (is_whole) continue;
+      report_.notes.push_back(
+          "the recorded signature of submodule '" +
+          std::string(program_.view(call.fqn)) +
+          "' was left out: its values are inside regions");
+      ModuleCall bare;
+      bare.fqn = call.fqn;
+      call = std::move(bare);
+    }
   }
 
   bool HasAllPositions() const {

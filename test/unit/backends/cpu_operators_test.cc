@@ -35,7 +35,8 @@ void ExpectSameTensor(const Tensor& actual, const Tensor& expected,
       } else if (std::isinf(y)) {
         ASSERT_EQ(x, y) << what << " at " << i;
       } else {
-        ASSERT_NEAR(x, y, 1e-5 * largest + 1e-4 * std::abs(y)) << what << " at " << i;
+        ASSERT_NEAR(x, y, 1e-5 * largest + 1e-4 * std::abs(y))
+            << what << " at " << i;
       }
     } else if (e.dtype() == DType::kFloat64) {
       ASSERT_NEAR(a.data<double>()[i], e.data<double>()[i], 1e-9) << what;
@@ -183,7 +184,7 @@ TEST(CpuOperatorsTest, BinaryTensorsBroadcast) {
         "remainder.Tensor", "atan2.default", "eq.Tensor", "ne.Tensor",
         "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor"}) {
     for (const auto& [x, y] : pairs) {
-      CheckOperator(op, [&](RegionBuilder& b) {
+      CheckOperator(op, [&, &x = x, &y = y](RegionBuilder& b) {
         const std::string name = "aten." + std::string(op);
         const bool is_pow = name.find("pow") != std::string::npos;
         return b.Ops(name, {{"self", b.Input(x)},
@@ -202,7 +203,7 @@ TEST(CpuOperatorsTest, PromotesAsTheReferenceDoes) {
            {f, i}, {i, f}, {i, i}, {m, i}, {f, m}, {m, m}}) {
     for (const char* op :
          {"add.Tensor", "mul.Tensor", "div.Tensor", "eq.Tensor", "le.Tensor"}) {
-      CheckOperator(op, [&](RegionBuilder& b) {
+      CheckOperator(op, [&, &x = x, &y = y](RegionBuilder& b) {
         return b.Ops("aten." + std::string(op),
                      {{"self", b.Input(x)}, {"other", b.Input(y)}});
       });
@@ -456,18 +457,18 @@ TEST(CpuOperatorsTest, MatrixProducts) {
     const Tensor x_flipped = Flipped(random.Floats({k, m}, -1, 1));
     for (const auto& [l, r] : std::vector<std::pair<Tensor, Tensor>>{
              {x, y}, {x, y_flipped}, {x_flipped, y}}) {
-      CheckOperator("mm", [&](RegionBuilder& b) {
+      CheckOperator("mm", [&, &l = l, &r = r](RegionBuilder& b) {
         return b.Ops("aten.mm.default",
                      {{"self", b.Input(l)}, {"mat2", b.Input(r)}});
       });
-      CheckOperator("addmm", [&](RegionBuilder& b) {
+      CheckOperator("addmm", [&, &l = l, &r = r, &n = n](RegionBuilder& b) {
         return b.Ops("aten.addmm.default",
                      {{"self", b.Input(random.Floats({n}))},
                       {"mat1", b.Input(l)},
                       {"mat2", b.Input(r)}});
       });
     }
-    CheckOperator("addmm beta", [&](RegionBuilder& b) {
+    CheckOperator("addmm beta", [&, &m = m](RegionBuilder& b) {
       return b.Ops("aten.addmm.default",
                    {{"self", b.Input(random.Floats({m, 1}))},
                     {"mat1", b.Input(x)},
@@ -475,7 +476,7 @@ TEST(CpuOperatorsTest, MatrixProducts) {
                     {"beta", 0.5},
                     {"alpha", 2}});
     });
-    CheckOperator("linear", [&](RegionBuilder& b) {
+    CheckOperator("linear", [&, &m = m, &k = k, &n = n](RegionBuilder& b) {
       return b.Ops("aten.linear.default",
                    {{"input", b.Input(random.Floats({2, m, k}))},
                     {"weight", b.Input(random.Floats({n, k}))},
@@ -489,7 +490,7 @@ TEST(CpuOperatorsTest, MatrixProducts) {
                                             {{2, 3, 4}, {4, 5}},
                                             {{2, 1, 3, 4}, {6, 4, 5}},
                                             {{2, 3, 4}, {4}}}) {
-    CheckOperator("matmul", [&](RegionBuilder& b) {
+    CheckOperator("matmul", [&, &x = x, &y = y](RegionBuilder& b) {
       return b.Ops("aten.matmul.default",
                    {{"self", b.Input(random.Floats(x))},
                     {"other", b.Input(random.Floats(y))}});
