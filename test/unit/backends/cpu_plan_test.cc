@@ -18,16 +18,39 @@ namespace {
 thread_local int num_news = 0;
 }  // namespace
 
-// Not inlined: the compiler would see malloc meet delete.
-__attribute__((noinline)) void* operator new(size_t size) {
+namespace {
+void* Allocate(size_t size) {
   ++num_news;
-  if (void* p = std::malloc(size > 0 ? size : 1)) return p;
+  return std::malloc(size > 0 ? size : 1);
+}
+}  // namespace
+
+// Every form, so that each pairs with a form of ours also where a sanitizer
+// brings its own. Not inlined: the compiler would see malloc meet delete.
+#define TENON_NOINLINE __attribute__((noinline))
+TENON_NOINLINE void* operator new(size_t size) {
+  if (void* p = Allocate(size)) return p;
   std::abort();
 }
-__attribute__((noinline)) void operator delete(void* p) noexcept {
+TENON_NOINLINE void* operator new[](size_t size) { return operator new(size); }
+TENON_NOINLINE void* operator new(size_t size,
+                                  const std::nothrow_t&) noexcept {
+  return Allocate(size);
+}
+TENON_NOINLINE void* operator new[](size_t size,
+                                    const std::nothrow_t&) noexcept {
+  return Allocate(size);
+}
+TENON_NOINLINE void operator delete(void* p) noexcept { std::free(p); }
+TENON_NOINLINE void operator delete[](void* p) noexcept { std::free(p); }
+TENON_NOINLINE void operator delete(void* p, size_t) noexcept { std::free(p); }
+TENON_NOINLINE void operator delete[](void* p, size_t) noexcept {
   std::free(p);
 }
-__attribute__((noinline)) void operator delete(void* p, size_t) noexcept {
+TENON_NOINLINE void operator delete(void* p, const std::nothrow_t&) noexcept {
+  std::free(p);
+}
+TENON_NOINLINE void operator delete[](void* p, const std::nothrow_t&) noexcept {
   std::free(p);
 }
 
