@@ -240,10 +240,10 @@ void LiftAll(Case& c, Stopwatch& watch) {
 }
 
 constexpr Operation kOperations[] = {
-    {"read", Read},       {"write", Write},        {"verify", VerifyAll},
-    {"clone", Clone},     {"print", Print},        {"parse", Parse},
-    {"digest", Hash},     {"partition", Plan},     {"cut", Cut},
-    {"outline", OutlineAll}, {"join", Join},       {"lift", LiftAll},
+    {"read", Read},          {"write", Write},    {"verify", VerifyAll},
+    {"clone", Clone},        {"print", Print},    {"parse", Parse},
+    {"digest", Hash},        {"partition", Plan}, {"cut", Cut},
+    {"outline", OutlineAll}, {"join", Join},      {"lift", LiftAll},
 };
 
 double BestOf(const Operation& operation, Case& c, int times) {

@@ -50,12 +50,16 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kAsmVerb = {
-    "asm", "FILE", 1, 1,
+    "asm",
+    "FILE",
+    1,
+    1,
     "writes a .pt2 from text",
     "Reads the text form (or another .pt2), checks it and writes a .pt2 that "
     "torch.export.load opens. The file appears whole or not at all.",
     "tenon asm model.tenon -o model.pt2\n"
     "tenon dis model.pt2 --inline-limit 1000000 | tenon asm - -o copy.pt2\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

@@ -74,8 +74,8 @@ Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,
   if (!min_nodes || !max_regions) return diags.Error(Rule::kUsage) << error;
 
   std::vector<BackendRequest> requests;
-  const bool has_none = std::find(names.begin(), names.end(), "none") !=
-                        names.end();
+  const bool has_none =
+      std::find(names.begin(), names.end(), "none") != names.end();
   if (has_none && names.size() > 1) {
     return diags.Error(Rule::kUsage)
            << "backend 'none' can't be combined with others";

@@ -114,8 +114,9 @@ CallInputs::Input* CallInputs::Find(std::string_view address,
         program_.in_spec && !program_.in_spec->is_leaf &&
         !program_.in_spec->children.empty() &&
         i < program_.in_spec->children[0].children.size();
-    path = (is_positional ? "args." + std::to_string(i)
-                          : "kwargs." + names[i]) + rest;
+    path =
+        (is_positional ? "args." + std::to_string(i) : "kwargs." + names[i]) +
+        rest;
   }
   std::vector<std::string_view> known;
   for (Input& input : inputs_) {

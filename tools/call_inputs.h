@@ -43,8 +43,7 @@ class CallInputs {
   };
 
   Input* Find(std::string_view address, const Place& place);
-  Status Set(std::string_view address, RuntimeValue value,
-             const Place& place);
+  Status Set(std::string_view address, RuntimeValue value, const Place& place);
   const Type& type(const Input& input) const {
     return program_.type(input.type);
   }

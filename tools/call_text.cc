@@ -65,8 +65,8 @@ std::vector<UserInput> UserInputs(const Program& program) {
         program.signature.inputs[i].kind == InputKind::kUserInput;
     if (!is_user) continue;
     const Value& v = program.value(root.inputs[i]);
-    out.push_back({std::string(program.view(v.name)),
-                   PrintType(program, v.type)});
+    out.push_back(
+        {std::string(program.view(v.name)), PrintType(program, v.type)});
   }
   return out;
 }
@@ -129,10 +129,10 @@ std::string ReturnText(const Program& program) {
   const std::span<const Arg> outputs = program.outputs(Program::kRoot);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!IsUserOutput(program, i)) continue;
-    leaves.push_back(outputs[i].is_value()
-                         ? PrintType(program,
-                                     program.value(outputs[i].value()).type)
-                         : ExpressionText(program, outputs[i], 0));
+    leaves.push_back(
+        outputs[i].is_value()
+            ? PrintType(program, program.value(outputs[i].value()).type)
+            : ExpressionText(program, outputs[i], 0));
   }
   if (!program.out_spec) {
     const std::vector<TreeSpec> flat(leaves.size());

@@ -94,8 +94,8 @@ std::string Wrap(std::string_view text, size_t indent, size_t width) {
     while (!paragraph.empty()) {
       const size_t space = paragraph.find(' ');
       const std::string_view word = paragraph.substr(0, space);
-      paragraph.remove_prefix(
-          space == std::string_view::npos ? paragraph.size() : space + 1);
+      paragraph.remove_prefix(space == std::string_view::npos ? paragraph.size()
+                                                              : space + 1);
       if (!line.empty() && indent + line.size() + 1 + word.size() > width) {
         flush();
       }
@@ -215,8 +215,8 @@ bool ParseCommandLine(std::span<const std::string> words, CommandLine* line,
     } else if (i + 1 < words.size()) {
       value = words[++i];
     } else {
-      *error = "option " + std::string(option->name) + " needs a value: " +
-               std::string(option->value);
+      *error = "option " + std::string(option->name) +
+               " needs a value: " + std::string(option->value);
       return false;
     }
     if (*error = CheckValue(*option, value); !error->empty()) return false;
@@ -262,8 +262,8 @@ std::string_view ClosestName(std::string_view word,
       for (size_t j = 1; j <= b.size(); ++j) {
         const size_t changed = last[j - 1] + (a[i - 1] != b[j - 1] ? 1 : 0);
         row[j] = std::min({changed, last[j] + 1, row[j - 1] + 1});
-        const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-                             a[i - 2] == b[j - 1];
+        const bool swapped =
+            i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
         if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
       }
       before = last;

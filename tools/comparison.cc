@@ -53,12 +53,11 @@ void CompareElement(std::complex<double> x, std::complex<double> y,
   const double difference = std::abs(x - y);
   // Infinite where one side is NaN or infinite and the other isn't.
   const double shown = std::isfinite(difference) ? difference : INFINITY;
-  const double allowed =
-      tolerance.absolute + tolerance.relative * std::abs(y);
+  const double allowed = tolerance.absolute + tolerance.relative * std::abs(y);
   out->max_difference = std::max(out->max_difference, shown);
   const double relative = allowed > 0 ? shown / allowed : INFINITY;
-  out->max_relative = std::max(
-      out->max_relative, std::isnan(relative) ? INFINITY : relative);
+  out->max_relative =
+      std::max(out->max_relative, std::isnan(relative) ? INFINITY : relative);
 }
 
 void CompareTensors(const Tensor& x, const Tensor& y, Comparison* out) {
@@ -70,9 +69,9 @@ void CompareTensors(const Tensor& x, const Tensor& y, Comparison* out) {
       if (a[i] == b[i]) continue;
       out->is_identical = false;
       out->max_relative = INFINITY;
-      out->max_difference =
-          std::max(out->max_difference, std::abs(static_cast<double>(a[i]) -
-                                                 static_cast<double>(b[i])));
+      out->max_difference = std::max(
+          out->max_difference,
+          std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
     }
     return;
   }

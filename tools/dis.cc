@@ -27,8 +27,8 @@ constexpr uint64_t kMaxInlineBytes = uint64_t{1} << 30;
 
 ExitCode Run(const CommandLine& line, Console& console) {
   std::string error;
-  const auto limit = line.GetCount("--inline-limit", 64, kMaxInlineBytes,
-                                   &error);
+  const auto limit =
+      line.GetCount("--inline-limit", 64, kMaxInlineBytes, &error);
   if (!limit) return FailUsage(error, console);
   const std::string output = line.Get("--output");
   const bool has_file = !output.empty() && output != "-";
@@ -72,13 +72,17 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kDisVerb = {
-    "dis", "FILE", 1, 1,
+    "dis",
+    "FILE",
+    1,
+    1,
     "writes a program as text",
     "Writes a program in the text form, which holds all that the file holds "
     "and which 'tenon asm' reads back. Weights and payloads larger than the "
     "inline limit go to a side file.",
     "tenon dis model.pt2 | less\n"
     "tenon dis model.pt2 -o model.tenon\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

@@ -88,8 +88,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   if (!loaded) return Finish(diags, console);
 
   const auto report = ExportProgram(&loaded->program, *options, diags);
-  if (!report ||
-      !WriteFiles(line, loaded->program, *report, console, diags)) {
+  if (!report || !WriteFiles(line, loaded->program, *report, console, diags)) {
     return Finish(diags, console);
   }
   if (line.Has("--dot")) {
@@ -108,7 +107,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kExportVerb = {
-    "export", "FILE", 1, 1,
+    "export",
+    "FILE",
+    1,
+    1,
     "cuts a program over backends and writes the hybrid",
     "Takes a program apart over backends and joins the pieces into one program "
     "that computes exactly the same: verify, partition, outline, compile, "
@@ -119,6 +121,7 @@ const Verb kExportVerb = {
     "tenon export model.pt2 -o same.pt2 --backend none --random-cut 3\n"
     "tenon export model.pt2 -o hybrid.pt2 -b cpu --deny aten.softmax "
     "--explain\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

@@ -100,8 +100,7 @@ void WriteSarifLocation(const Place& place, std::string_view message,
 }
 
 bool HasLocation(const Place& place) {
-  return !place.file.empty() || !place.node.empty() ||
-         !place.json_path.empty();
+  return !place.file.empty() || !place.node.empty() || !place.json_path.empty();
 }
 
 void WriteSarifResult(const Diagnostic& d, JsonWriter* json) {

@@ -47,7 +47,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kGenVerb = {
-    "gen", "", 0, 0,
+    "gen",
+    "",
+    0,
+    0,
     "makes a valid program of any size",
     "Makes a program for tests and benchmarks: real ATen operators with the "
     "types that PyTorch would give them. Same options, same program.\n"
@@ -58,6 +61,7 @@ const Verb kGenVerb = {
     "  random   many operators, state, mutations, branches, symbolic sizes\n",
     "tenon gen --nodes 1000000 --shape layers -o big.pt2\n"
     "tenon gen --shape random --seed 7\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

@@ -48,8 +48,7 @@ class Fingerprints {
     Hasher h;
     const auto& specs = program_.signature.inputs;
     const bool has_state = g == Program::kRoot && i < specs.size() &&
-                           specs[i].state.index <
-                               program_.state.entries.size();
+                           specs[i].state.index < program_.state.entries.size();
     if (has_state) {
       // By FQN, so that further state in front changes nothing.
       h.Add(program_.view(program_.state.get(specs[i].state).fqn));
@@ -244,9 +243,9 @@ class Differ {
   void PairByOperator(const std::vector<NodeId>& removed,
                       const std::vector<NodeId>& added,
                       std::vector<NodeChange>* out) {
-    const bool are_replaced = std::equal(
-        removed.begin(), removed.end(), added.begin(), added.end(),
-        [&](NodeId x, NodeId y) { return HasSameResults(x, y); });
+    const bool are_replaced =
+        std::equal(removed.begin(), removed.end(), added.begin(), added.end(),
+                   [&](NodeId x, NodeId y) { return HasSameResults(x, y); });
     size_t next = 0;
     for (const NodeId x : removed) {
       size_t j = next;
@@ -320,10 +319,9 @@ class Differ {
     std::vector<ValueId> xs, ys;
     a_.ForEachOperand(pair.a, [&](ValueId v) { xs.push_back(v); });
     b_.ForEachOperand(pair.b, [&](ValueId v) { ys.push_back(v); });
-    return !std::equal(xs.begin(), xs.end(), ys.begin(), ys.end(),
-                       [&](ValueId x, ValueId y) {
-                         return ArePartners(g, h, x, y);
-                       });
+    return !std::equal(
+        xs.begin(), xs.end(), ys.begin(), ys.end(),
+        [&](ValueId x, ValueId y) { return ArePartners(g, h, x, y); });
   }
 
   void AddNested(const NodeChange& pair,

@@ -154,14 +154,13 @@ class TextInfo {
   void WriteDelegates() {
     std::string_view name = "delegates";
     for (const DelegateSummary& d : summary_.delegates) {
-      Line(name, d.name + " (" + d.backend + "): " +
-                     Count(d.num_calls, "call") + ", " +
-                     Count(d.num_inputs, "input") + ", " +
-                     Count(d.num_outputs, "output") + ", " +
-                     ByteText(d.payload_bytes) +
-                     (d.has_source
-                          ? ", from " + Count(d.num_source_nodes, "node")
-                          : ", of unknown source"));
+      Line(name,
+           d.name + " (" + d.backend + "): " + Count(d.num_calls, "call") +
+               ", " + Count(d.num_inputs, "input") + ", " +
+               Count(d.num_outputs, "output") + ", " +
+               ByteText(d.payload_bytes) +
+               (d.has_source ? ", from " + Count(d.num_source_nodes, "node")
+                             : ", of unknown source"));
       name = "";
     }
   }
@@ -288,16 +287,18 @@ ExitCode Run(const CommandLine& line, Console& console) {
     if (listed) methods = std::move(*listed);
   }
   const Summary summary = Summarise(loaded->program);
-  console.Out(line.Has("--json")
-                  ? JsonInfo(*loaded, summary, methods)
-                  : TextInfo(*loaded, summary, methods).Write());
+  console.Out(line.Has("--json") ? JsonInfo(*loaded, summary, methods)
+                                 : TextInfo(*loaded, summary, methods).Write());
   return Finish(diags, console);
 }
 
 }  // namespace
 
 const Verb kInfoVerb = {
-    "info", "FILE", 1, 1,
+    "info",
+    "FILE",
+    1,
+    1,
     "shows what a program is: call, state, operators, digest",
     "Shows a program's versions and methods, its calling convention as a "
     "Python-like call with types, symbolic sizes and their ranges, state by "
@@ -305,6 +306,7 @@ const Verb kInfoVerb = {
     "No weight is read.",
     "tenon info model.pt2\n"
     "tenon info --json model.pt2\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

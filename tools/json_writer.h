@@ -52,7 +52,7 @@ class JsonWriter {
 
   std::string out_;
   size_t depth_ = 0;
-  bool is_first_ = true;   // in the innermost array or object
+  bool is_first_ = true;  // in the innermost array or object
   bool after_key_ = false;
 };
 

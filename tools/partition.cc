@@ -70,7 +70,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kPartitionVerb = {
-    "partition", "FILE", 1, 1,
+    "partition",
+    "FILE",
+    1,
+    1,
     "shows what backends would take, and why not the rest",
     "Cuts a program into regions as 'tenon export' would, compiles nothing, "
     "and shows each region with its boundary. --explain gives the reason for "
@@ -79,6 +82,7 @@ const Verb kPartitionVerb = {
     "boundary, region too small, too many regions, the user's choice.",
     "tenon partition model.pt2 --backend cpu --explain\n"
     "tenon partition model.pt2 --backend cpu --svg cut.svg\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

@@ -121,7 +121,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kProveVerb = {
-    "prove", "A B", 2, 2,
+    "prove",
+    "A B",
+    2,
+    2,
     "proves that two files hold the same program",
     "Compares the wiring digests of two programs: hashes of what every output, "
     "mutation and effect is as an expression over inputs and state. Names, "
@@ -131,6 +134,7 @@ const Verb kProveVerb = {
     "exit code is 1. State is compared byte by byte under its FQNs.",
     "tenon prove model.pt2 partitioned.pt2\n"
     "tenon prove --no-state base.pt2 finetuned.pt2\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

@@ -125,8 +125,7 @@ Expected<Source> OpenSource(const std::string& path, Diagnostics& diags) {
     return diags.Error(Rule::kIo, Place::File(path))
            << "is a directory, expected a file";
   }
-  const std::shared_ptr<const MappedFile> file =
-      MappedFile::Open(path, &error);
+  const std::shared_ptr<const MappedFile> file = MappedFile::Open(path, &error);
   if (file == nullptr) {
     return diags.Error(Rule::kIo, Place::File(path))
            << "can't be read: " << error;
@@ -162,8 +161,7 @@ FileKind RecogniseFile(Bytes bytes) {
   if (StartsWith(bytes, "ET1", 4)) return FileKind::kExecuTorch;
   if (StartsWith(bytes, "GGUF")) return FileKind::kGguf;
   if (StartsWith(bytes, "\x93NUMPY")) return FileKind::kNumpy;
-  const bool has_protocol = bytes.size() > 2 &&
-                            StartsWith(bytes, "\x80") &&
+  const bool has_protocol = bytes.size() > 2 && StartsWith(bytes, "\x80") &&
                             static_cast<unsigned>(bytes[1]) >= 2 &&
                             static_cast<unsigned>(bytes[1]) <= 5;
   if (has_protocol) return FileKind::kPickle;

@@ -13,15 +13,15 @@
 namespace tenon::tools {
 
 enum class FileKind {
-  kPt2,             // layouts A, B and C of torch.export
-  kText,            // Tenon's text form
+  kPt2,   // layouts A, B and C of torch.export
+  kText,  // Tenon's text form
   kEmpty,
-  kExecuTorch,      // .pte
+  kExecuTorch,  // .pte
   kSafetensors,
-  kTorchScript,     // a zip of torch.jit.save
-  kTorchSave,       // a zip of torch.save
-  kAotInductor,     // a package of compiled models
-  kZip,             // another zip
+  kTorchScript,  // a zip of torch.jit.save
+  kTorchSave,    // a zip of torch.save
+  kAotInductor,  // a package of compiled models
+  kZip,          // another zip
   kPickle,
   kOnnx,
   kGguf,

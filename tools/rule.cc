@@ -1,7 +1,6 @@
 // tenon rule: explains the rules that findings cite.
-#include "diag/rules.h"
-
 #include "console.h"
+#include "diag/rules.h"
 #include "json_writer.h"
 #include "verbs.h"
 #include "verdict.h"
@@ -76,12 +75,16 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kRuleVerb = {
-    "rule", "[ID]", 0, 1,
+    "rule",
+    "[ID]",
+    0,
+    1,
     "explains the rules that findings cite",
     "Explains one rule: what must hold, why, and a small violation. Without ID "
     "it lists all rules. Findings carry the id of their rule in brackets.",
     "tenon rule\n"
     "tenon rule V-FILE-08\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

@@ -58,8 +58,7 @@ std::string ScalarText(const RuntimeValue& v) {
 
 std::string ValueText(const RuntimeValue& v) {
   if (!v.is_tensor()) return ScalarText(v);
-  return v.tensor().ToString() + " " +
-         ElementsText(v.tensor(), kShownElements);
+  return v.tensor().ToString() + " " + ElementsText(v.tensor(), kShownElements);
 }
 
 std::string PathOf(const std::vector<std::string>& paths, size_t i) {
@@ -92,15 +91,13 @@ class Runner {
   }
 
   Status RunAll() {
-    TENON_ASSIGN(std::unique_ptr<Session> session,
-                 Load(line_.arguments()[0]));
+    TENON_ASSIGN(std::unique_ptr<Session> session, Load(line_.arguments()[0]));
     CallInputs inputs(session->program(), diags_);
     TENON_TRY(Gather(&inputs));
     TENON_ASSIGN(const std::vector<RuntimeValue> values, inputs.Take());
     TENON_ASSIGN(const std::vector<RuntimeValue> outputs,
                  Call(session.get(), values));
-    const std::vector<std::string> paths =
-        UserOutputPaths(session->program());
+    const std::vector<std::string> paths = UserOutputPaths(session->program());
     if (line_.Has("--against")) TENON_TRY(CompareWith(values, outputs, paths));
     if (line_.Has("--outputs")) {
       TENON_TRY(WriteOutputs(outputs, paths));
@@ -252,7 +249,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kRunVerb = {
-    "run", "FILE", 1, 1,
+    "run",
+    "FILE",
+    1,
+    1,
     "calls a program",
     "Calls a program: delegates run on their backends, everything else on the "
     "reference executor. Arguments are checked first: structure, dtypes, "
@@ -261,6 +261,7 @@ const Verb kRunVerb = {
     "tenon run model.pt2 --inputs x.safetensors --outputs y.safetensors\n"
     "tenon run model.pt2 --input args.0=x.npy --set kwargs.flag=True\n"
     "tenon run partitioned.pt2 --random --against model.pt2\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

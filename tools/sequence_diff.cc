@@ -45,8 +45,7 @@ std::optional<std::vector<std::pair<uint32_t, uint32_t>>> ShortestKeep(
   const auto at = [&](std::vector<int64_t>& row, int64_t k) -> int64_t& {
     return row[k + limit + 1];
   };
-  const auto comes_down = [&](std::vector<int64_t>& row, int64_t d,
-                              int64_t k) {
+  const auto comes_down = [&](std::vector<int64_t>& row, int64_t d, int64_t k) {
     return k == -d || (k != d && at(row, k - 1) < at(row, k + 1));
   };
   int64_t d = 0;
@@ -69,9 +68,7 @@ std::optional<std::vector<std::pair<uint32_t, uint32_t>>> ShortestKeep(
   for (--d; d >= 0; --d) {
     std::vector<int64_t>& row = history[d];
     const int64_t k = x - y;
-    const int64_t from_k = d == 0                   ? k
-                           : comes_down(row, d, k) ? k + 1
-                                                    : k - 1;
+    const int64_t from_k = d == 0 ? k : comes_down(row, d, k) ? k + 1 : k - 1;
     const int64_t from_x = d == 0 ? 0 : at(row, from_k);
     const int64_t from_y = d == 0 ? 0 : from_x - from_k;
     while (x > from_x && y > from_y) {

@@ -43,9 +43,8 @@ std::optional<Window> OpenWindow(const Program& program,
     if (!last || !reach) return std::nullopt;
     last = CheckedAdd(*last, *reach);
   }
-  const size_t available = w.element_bytes == 0
-                               ? 0
-                               : storage.bytes.size() / w.element_bytes;
+  const size_t available =
+      w.element_bytes == 0 ? 0 : storage.bytes.size() / w.element_bytes;
   if (!last || *last < 0 || type.storage_offset.value < 0) return std::nullopt;
   const bool is_empty =
       std::find(w.sizes.begin(), w.sizes.end(), 0) != w.sizes.end();
@@ -59,11 +58,11 @@ std::optional<Window> OpenWindow(const Program& program,
   return w;
 }
 
-bool EqualFrom(const Window& a, const Window& b, size_t dim,
-               const std::byte* x, const std::byte* y) {
+bool EqualFrom(const Window& a, const Window& b, size_t dim, const std::byte* x,
+               const std::byte* y) {
   if (dim == a.sizes.size()) return std::memcmp(x, y, a.element_bytes) == 0;
-  const bool is_row = dim + 1 == a.sizes.size() && a.strides[dim] == 1 &&
-                      b.strides[dim] == 1;
+  const bool is_row =
+      dim + 1 == a.sizes.size() && a.strides[dim] == 1 && b.strides[dim] == 1;
   const size_t count = static_cast<size_t>(a.sizes[dim]);
   if (is_row) return std::memcmp(x, y, count * a.element_bytes) == 0;
   const size_t step_x = static_cast<size_t>(a.strides[dim]) * a.element_bytes;
@@ -131,8 +130,8 @@ std::vector<StateDifference> CompareState(const Program& a, const Program& b) {
     is_matched[it->second] = true;
     const StateEntry& y = b.state.entries[it->second];
     if (x.kind != y.kind) {
-      out.push_back({fqn, "kind", std::string(Name(x.kind)),
-                     std::string(Name(y.kind))});
+      out.push_back(
+          {fqn, "kind", std::string(Name(x.kind)), std::string(Name(y.kind))});
     } else if (TypeText(a, x) != TypeText(b, y)) {
       out.push_back({fqn, "type", TypeText(a, x), TypeText(b, y)});
     } else if (!HaveEqualPayload(a, x, b, y)) {

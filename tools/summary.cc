@@ -67,11 +67,11 @@ void SummariseOutputs(const Program& program, Summary* out) {
 
 void SummariseSymbols(const Program& program, Summary* out) {
   for (const SymbolRange& range : program.ranges) {
-    out->symbols.push_back(
-        {range.expr.valid() ? program.context().exprs.PrintInfix(range.expr)
-                            : range.key,
-         range.min ? std::to_string(*range.min) : "-oo",
-         range.max ? std::to_string(*range.max) : "oo"});
+    out->symbols.push_back({range.expr.valid()
+                                ? program.context().exprs.PrintInfix(range.expr)
+                                : range.key,
+                            range.min ? std::to_string(*range.min) : "-oo",
+                            range.max ? std::to_string(*range.max) : "oo"});
   }
 }
 

@@ -74,8 +74,7 @@ std::string ElementsText(const Tensor& tensor, int64_t max_elements) {
   }
   const bool is_bool = tensor.dtype() == DType::kBool;
   return JoinElements<int64_t>(tensor, max_elements, [&](int64_t i) {
-    return is_bool ? std::string(i != 0 ? "True" : "False")
-                   : std::to_string(i);
+    return is_bool ? std::string(i != 0 ? "True" : "False") : std::to_string(i);
   });
 }
 

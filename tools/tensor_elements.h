@@ -27,7 +27,6 @@ Tensor ParseElement(std::string_view text, DType dtype);
 // Floats between -1 and 1 in steps of 1/64, which every floating kind but
 // float8 holds exactly; integers 0 to 3, which can serve as indices. Undefined
 // when memory runs out.
-Tensor RandomTensor(DType dtype, const Sizes& sizes,
-                    testing::Choices* choices);
+Tensor RandomTensor(DType dtype, const Sizes& sizes, testing::Choices* choices);
 
 }  // namespace tenon::tools

@@ -10,9 +10,9 @@ namespace tenon::tools {
 namespace {
 
 constexpr const Verb* kVerbs[] = {
-    &kInfoVerb,      &kVerifyVerb, &kDisVerb, &kAsmVerb, &kDiffVerb,
-    &kProveVerb,     &kPartitionVerb, &kExportVerb, &kRunVerb, &kGenVerb,
-    &kRuleVerb,
+    &kInfoVerb, &kVerifyVerb, &kDisVerb,       &kAsmVerb,
+    &kDiffVerb, &kProveVerb,  &kPartitionVerb, &kExportVerb,
+    &kRunVerb,  &kGenVerb,    &kRuleVerb,
 };
 
 constexpr size_t kSummaryColumn = 13;

@@ -24,8 +24,7 @@ constexpr size_t kManyFiles = 1'000'000;
 
 // Adds the findings of one file; `path`, if not empty, goes in front of places
 // that name only a node.
-void Append(const std::string& path, const Diagnostics& from,
-            Diagnostics* to) {
+void Append(const std::string& path, const Diagnostics& from, Diagnostics* to) {
   for (Diagnostic d : from.all()) {
     if (d.place.file.empty()) d.place.file = path;
     for (Note& note : d.notes) {
@@ -48,8 +47,8 @@ std::string Fine(const std::string& path, const Program& program) {
 
 ExitCode Run(const CommandLine& line, Console& console) {
   std::string error;
-  const auto limit = line.GetCount("--limit", Diagnostics::kDefaultLimit,
-                                   1'000'000, &error);
+  const auto limit =
+      line.GetCount("--limit", Diagnostics::kDefaultLimit, 1'000'000, &error);
   if (!limit) return FailUsage(error, console);
   ReadOptions read;
   read.method = line.Get("--method");
@@ -59,8 +58,8 @@ ExitCode Run(const CommandLine& line, Console& console) {
 
   // Text about one file needn't repeat its name; other formats have a slot for
   // it that is always filled.
-  const bool names_file = line.arguments().size() > 1 ||
-                          console.format() != FindingFormat::kText;
+  const bool names_file =
+      line.arguments().size() > 1 || console.format() != FindingFormat::kText;
   Diagnostics all(*limit);
   std::string fine;
   for (const std::string& path : line.arguments()) {
@@ -87,7 +86,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
 }  // namespace
 
 const Verb kVerifyVerb = {
-    "verify", "FILE...", 1, kManyFiles,
+    "verify",
+    "FILE...",
+    1,
+    kManyFiles,
     "checks programs against the rules",
     "Reads each program and checks it against all rules: graph order, operator "
     "arguments, types, signature, state, calling convention, sizes, effects, "
@@ -95,6 +97,7 @@ const Verb kVerifyVerb = {
     "names its rule, which 'tenon rule ID' explains.",
     "tenon verify model.pt2\n"
     "tenon verify --lint --format sarif model.pt2 > findings.sarif\n",
-    kOptions, Run};
+    kOptions,
+    Run};
 
 }  // namespace tenon::tools

@@ -23,8 +23,12 @@ struct BoundArgs {
 
 // What is wrong with a call whose arguments can't all be bound.
 struct BindError {
-  enum class Kind : uint8_t { kNone, kUnknownName, kTwice, kTooMany } kind =
-      Kind::kNone;
+  enum class Kind : uint8_t {
+    kNone,
+    kUnknownName,
+    kTwice,
+    kTooMany
+  } kind = Kind::kNone;
   uint32_t arg = 0;  // position among the node's direct arguments
 };
 

@@ -25,11 +25,11 @@ namespace tenon {
 // a mutation, an effect.
 struct WiringRoot {
   enum class Kind : uint8_t { kOutput, kEffect } kind = Kind::kOutput;
-  uint32_t index = 0;   // output position; number of the effect
+  uint32_t index = 0;  // output position; number of the effect
   Digest digest;
-  NodeId node;          // defines it; invalid for inputs and literals
-  GraphId graph;        // the graph that holds `node`
-  ValueId value;        // the value returned; invalid for effects and literals
+  NodeId node;    // defines it; invalid for inputs and literals
+  GraphId graph;  // the graph that holds `node`
+  ValueId value;  // the value returned; invalid for effects and literals
 };
 
 struct Wiring {

@@ -112,9 +112,7 @@ bool WritesRunningStatistics(const BoundArgs& bound) {
 }  // namespace
 
 EffectAnalysis::EffectAnalysis(const Program& program)
-    : program_(program),
-      binder_(program),
-      summaries_(program.num_graphs()) {}
+    : program_(program), binder_(program), summaries_(program.num_graphs()) {}
 
 NodeEffects EffectAnalysis::Compute(NodeId n, int depth) {
   NodeEffects out;

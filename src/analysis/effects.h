@@ -18,9 +18,9 @@ namespace tenon {
 struct NodeEffects {
   // Argument values whose storage the node writes. No value twice.
   std::vector<ValueId> writes;
-  bool is_random = false;       // draws from the generator
-  bool is_assertion = false;    // can stop the program: asserts, constraints
-  bool is_opaque = false;       // an operator without schema: may do anything
+  bool is_random = false;     // draws from the generator
+  bool is_assertion = false;  // can stop the program: asserts, constraints
+  bool is_opaque = false;     // an operator without schema: may do anything
   bool any() const {
     return !writes.empty() || is_random || is_assertion || is_opaque;
   }

@@ -107,8 +107,7 @@ class TypeInference {
   std::vector<bool> in_autocast_;  // by node; empty: none is
 };
 
-inline std::vector<InferredType> InferTypes(const Program& program,
-                                            NodeId n) {
+inline std::vector<InferredType> InferTypes(const Program& program, NodeId n) {
   TypeInference inference(program);
   const auto types = inference.Infer(n);
   return {types.begin(), types.end()};

@@ -94,9 +94,9 @@ void Convolution(InferCall& call, uint32_t parameter) {
                IsModest(*padding) && IsModest(kernel) && IsModest(*extra) &&
                IsModest(*dilation) && *dilation < 1 << 20 &&
                *stride < 1 << 20) {
-      out.sizes[d - offset] = InferredSize::Literal(
-          (size.value - 1) * *stride - 2 * *padding + *dilation * (kernel - 1) +
-          *extra + 1);
+      out.sizes[d - offset] =
+          InferredSize::Literal((size.value - 1) * *stride - 2 * *padding +
+                                *dilation * (kernel - 1) + *extra + 1);
     }
   }
 }
@@ -181,8 +181,7 @@ void BatchNormFunctional(InferCall& call, uint32_t) {
   call.AddUnknown();
   if (mean != nullptr && variance != nullptr) {
     const bool is_same = mean->dtype == input->dtype &&
-                         IsFloating(mean->dtype) &&
-                         SizeBytes(mean->dtype) >= 4;
+                         IsFloating(mean->dtype) && SizeBytes(mean->dtype) >= 4;
     call.AddLike(*mean, is_same ? mean->dtype : DType::kUnknown);
     call.AddLike(*variance, is_same ? variance->dtype : DType::kUnknown);
   }

@@ -7,7 +7,7 @@ namespace {
 // What the promoted dtype becomes.
 enum Outcome : uint32_t {
   kPromoted,
-  kFloat,       // integers become float32
+  kFloat,  // integers become float32
   kBoolean,
   kRealPart,    // complex becomes real
   kIfFloating,  // known for floating operands only

@@ -118,8 +118,7 @@ DiagnosticBuilder::~DiagnosticBuilder() {
   sink_->Report(std::move(diagnostic_));
 }
 
-DiagnosticBuilder& DiagnosticBuilder::Note(Place place,
-                                           std::string message) & {
+DiagnosticBuilder& DiagnosticBuilder::Note(Place place, std::string message) & {
   diagnostic_.notes.push_back({std::move(place), std::move(message)});
   return *this;
 }
@@ -149,8 +148,8 @@ std::string Diagnostics::ToString() const {
   for (const Diagnostic& d : all_) out += d.ToString();
   const size_t counted = num_errors_ + num_warnings_;
   if (counted > all_.size()) {
-    out += "note: " + std::to_string(counted - all_.size()) +
-           " more not shown\n";
+    out +=
+        "note: " + std::to_string(counted - all_.size()) + " more not shown\n";
   }
   return out;
 }

@@ -18,9 +18,9 @@ enum class Severity : uint8_t { kNote, kWarning, kError };
 // A place in a text (line and column), an archive (member and byte offset), a
 // JSON document (path) or a program (graph and node). Absent parts are empty.
 struct Place {
-  std::string file;       // path as the user gave it, or archive member
-  uint32_t line = 0;      // 1-based; 0 = not a text place
-  uint32_t column = 0;    // 1-based, in bytes
+  std::string file;     // path as the user gave it, or archive member
+  uint32_t line = 0;    // 1-based; 0 = not a text place
+  uint32_t column = 0;  // 1-based, in bytes
   uint64_t offset = kNoOffset;
   std::string json_path;  // "$.graph_module.graph.nodes[3].inputs[0]"
   std::string node;       // "main/%add_1"

@@ -124,8 +124,7 @@ std::string RootName(const Program& program, const WiringRoot& root) {
     const OutputSpec& spec = program.signature.outputs[root.index];
     if (spec.state.valid()) {
       out += " (" + std::string(Name(spec.kind)) + " " +
-             std::string(program.view(program.state.get(spec.state).fqn)) +
-             ")";
+             std::string(program.view(program.state.get(spec.state).fqn)) + ")";
     }
   }
   return out;

@@ -34,10 +34,14 @@ class Exporter {
       Status (Exporter::*run)();
     };
     static constexpr Phase kPhases[] = {
-        {"verify", &Exporter::VerifyNow},  {"partition", &Exporter::Plan},
-        {"outline", &Exporter::CutRegions}, {"compile", &Exporter::Compile},
-        {"join", &Exporter::Join},         {"lift", &Exporter::LiftState},
-        {"prove", &Exporter::Prove},       {"verify result", &Exporter::VerifyNow},
+        {"verify", &Exporter::VerifyNow},
+        {"partition", &Exporter::Plan},
+        {"outline", &Exporter::CutRegions},
+        {"compile", &Exporter::Compile},
+        {"join", &Exporter::Join},
+        {"lift", &Exporter::LiftState},
+        {"prove", &Exporter::Prove},
+        {"verify result", &Exporter::VerifyNow},
     };
     for (const Phase& phase : kPhases) {
       const auto start = std::chrono::steady_clock::now();
@@ -90,10 +94,9 @@ class Exporter {
     }
     for (ColoredRegion& region :
          CutByColor(program_, Program::kRoot, color, num_colors)) {
-      plan_.regions.push_back({options_.backends.empty()
-                                   ? nullptr
-                                   : BackendOf(region.color),
-                               std::move(region.nodes)});
+      plan_.regions.push_back(
+          {options_.backends.empty() ? nullptr : BackendOf(region.color),
+           std::move(region.nodes)});
     }
   }
 
@@ -203,9 +206,8 @@ class Exporter {
   void ForgetRegions() {
     program_.regions = source_.regions;
     for (const NodeId n : program_.nodes(Program::kRoot)) {
-      program_.mutable_node(n).region = n.index < source_.num_nodes()
-                                            ? source_.node(n).region
-                                            : RegionId();
+      program_.mutable_node(n).region =
+          n.index < source_.num_nodes() ? source_.node(n).region : RegionId();
     }
   }
 
@@ -240,10 +242,9 @@ class Exporter {
         }
       }
       if (is_whole) continue;
-      report_.notes.push_back(
-          "the recorded signature of submodule '" +
-          std::string(program_.view(call.fqn)) +
-          "' was left out: its values are inside regions");
+      report_.notes.push_back("the recorded signature of submodule '" +
+                              std::string(program_.view(call.fqn)) +
+                              "' was left out: its values are inside regions");
       ModuleCall bare;
       bare.fqn = call.fqn;
       call = std::move(bare);
@@ -314,9 +315,8 @@ class Exporter {
     out.name = region.name;
     out.backend = region.backend;
     out.num_nodes = static_cast<uint32_t>(region.nodes.size());
-    program_.ForEachOperand(outlined.call, [&](ValueId v) {
-      out.inputs.push_back(Boundary(v));
-    });
+    program_.ForEachOperand(
+        outlined.call, [&](ValueId v) { out.inputs.push_back(Boundary(v)); });
     const ValueRange results = program_.node(outlined.call).results;
     for (uint32_t i = 0; i < results.count; ++i) {
       out.outputs.push_back(Boundary(results[i]));

@@ -48,10 +48,10 @@ std::string Callee(const Program& program, NodeId n) {
     case NodeKind::kOp:
       return std::string(program.op_name(n));
     case NodeKind::kChildCall:
-      return "call @" + (node.child.valid()
-                             ? std::string(program.view(
-                                   program.graph(node.child).name))
-                             : "none");
+      return "call @" +
+             (node.child.valid()
+                  ? std::string(program.view(program.graph(node.child).name))
+                  : "none");
     case NodeKind::kDelegateCall:
       return "delegate @" +
              (node.delegate.index < program.delegates.size()
@@ -61,8 +61,7 @@ std::string Callee(const Program& program, NodeId n) {
     case NodeKind::kGetState:
       return "get_state " +
              (node.state.index < program.state.entries.size()
-                  ? std::string(
-                        program.view(program.state.get(node.state).fqn))
+                  ? std::string(program.view(program.state.get(node.state).fqn))
                   : "none");
     case NodeKind::kOutput:
       return "return";
@@ -72,8 +71,7 @@ std::string Callee(const Program& program, NodeId n) {
 
 }  // namespace
 
-std::string ExpressionText(const Program& program, const Arg& arg,
-                           int depth) {
+std::string ExpressionText(const Program& program, const Arg& arg, int depth) {
   switch (arg.kind) {
     case ArgKind::kNone:
       return "None";

@@ -40,11 +40,11 @@ std::vector<std::string> DescribeSignature(const Program& program) {
     } else if (spec.input != OutputSpec::kNoInput) {
       line += " input " + std::to_string(spec.input);
     }
-    lines.push_back(line + ": " +
-                    (outputs[i].is_value()
-                         ? PrintType(program,
-                                     program.value(outputs[i].v.value).type)
-                         : "literal"));
+    lines.push_back(
+        line + ": " +
+        (outputs[i].is_value()
+             ? PrintType(program, program.value(outputs[i].v.value).type)
+             : "literal"));
   }
   return lines;
 }

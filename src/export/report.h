@@ -13,7 +13,7 @@ namespace tenon {
 // A value at a region's boundary.
 struct BoundaryValue {
   std::string name;
-  std::string type;     // text form
+  std::string type;  // text form
   // Bytes of the value; with symbolic sizes, at their upper bounds, and unknown
   // (-1) where one has none.
   int64_t bytes = -1;
@@ -55,7 +55,7 @@ struct PhaseTime {
 struct ExportReport {
   std::vector<RegionReport> regions;
   std::vector<RefusalGroup> refusals;
-  uint32_t num_nodes = 0;            // of the source's root graph
+  uint32_t num_nodes = 0;  // of the source's root graph
   uint32_t num_nodes_delegated = 0;
   std::vector<std::string> signature_before, signature_after;
   std::vector<MutationReport> mutations;
@@ -64,7 +64,8 @@ struct ExportReport {
   std::vector<std::string> notes;
 };
 
-// The signature, one line per input and output: "parameter fc.weight: f32[4, 3]".
+// The signature, one line per input and output: "parameter fc.weight: f32[4,
+// 3]".
 std::vector<std::string> DescribeSignature(const Program& program);
 // Refusals by backend, reason and detail, largest group first.
 struct PartitionPlan;

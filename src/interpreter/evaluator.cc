@@ -37,15 +37,15 @@ void Evaluator::NumberSlots(GraphId graph) {
 }
 
 DiagnosticBuilder Evaluator::ErrorHere() {
-  return diags_.Error(Rule::kRun01, Place::Node(program_.Describe(
-                                        current_graph_, current_)));
+  return diags_.Error(Rule::kRun01,
+                      Place::Node(program_.Describe(current_graph_, current_)));
 }
 
 Expected<Results> Evaluator::Run(GraphId graph, Results inputs) {
   const Graph& g = program_.graph(graph);
   if (inputs.size() != g.inputs.size()) {
-    return diags_.Error(Rule::kRun01, Place::Node(std::string(
-                                          program_.view(g.name))))
+    return diags_.Error(Rule::kRun01,
+                        Place::Node(std::string(program_.view(g.name))))
            << "the graph takes " << g.inputs.size() << " inputs, got "
            << inputs.size();
   }
@@ -183,8 +183,8 @@ Expected<Results> Evaluator::CallOperator(NodeId node, const Frame& frame) {
   const OpSchema* schema = SchemaOf(program_, node);
   const Kernel kernel = FindKernel(name);
   if (schema == nullptr || kernel == nullptr) {
-    return diags_.Error(Rule::kUnsupported, Place::Node(program_.Describe(
-                                                frame.graph, node)))
+    return diags_.Error(Rule::kUnsupported,
+                        Place::Node(program_.Describe(frame.graph, node)))
            << "no reference kernel for operator '" << name << "'";
   }
   std::vector<RuntimeValue> args(schema->args.size());
@@ -192,10 +192,9 @@ Expected<Results> Evaluator::CallOperator(NodeId node, const Frame& frame) {
   size_t position = 0;
   for (const Arg& arg : program_.args(node)) {
     const std::string_view label = program_.view(arg.name);
-    const int found =
-        program_.schema(node) != nullptr && !label.empty()
-            ? schema->FindArg(label)
-            : static_cast<int>(position);
+    const int found = program_.schema(node) != nullptr && !label.empty()
+                          ? schema->FindArg(label)
+                          : static_cast<int>(position);
     ++position;
     if (found < 0 || found >= static_cast<int>(args.size())) {
       return ErrorHere() << "'" << name << "' has no parameter '" << label
@@ -272,9 +271,11 @@ void Evaluator::Release(NodeId node, Frame* frame) {
   }
 }
 
-Expected<std::vector<RuntimeValue>> Interpret(
-    const Program& program, GraphId graph, std::vector<RuntimeValue> inputs,
-    const InterpreterOptions& options, Diagnostics& diags) {
+Expected<std::vector<RuntimeValue>> Interpret(const Program& program,
+                                              GraphId graph,
+                                              std::vector<RuntimeValue> inputs,
+                                              const InterpreterOptions& options,
+                                              Diagnostics& diags) {
   return Evaluator(program, options, diags).Run(graph, std::move(inputs));
 }
 

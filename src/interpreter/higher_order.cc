@@ -41,9 +41,9 @@ class Call {
       // An untouched input passed through would alias the carried value.
       carried = std::move(*next);
     }
-    return evaluator_.ErrorHere() << "more than "
-                                  << evaluator_.options().max_iterations
-                                  << " iterations";
+    return evaluator_.ErrorHere()
+           << "more than " << evaluator_.options().max_iterations
+           << " iterations";
   }
 
   Expected<Results> Map() {
@@ -68,8 +68,9 @@ class Call {
                  : !Shaped({kGraph, kList, kList, kList})) {
       return Misshapen();
     }
-    if (old_form && (!call_.args[3].is_int() || call_.args[3].int_value() != 0 ||
-                     !call_.args[4].is_bool())) {
+    if (old_form &&
+        (!call_.args[3].is_int() || call_.args[3].int_value() != 0 ||
+         !call_.args[4].is_bool())) {
       return evaluator_.ErrorHere() << "scan over a dimension other than 0";
     }
     const bool reverse = old_form && call_.args[4].bool_value();
@@ -87,7 +88,8 @@ class Call {
                                 With(std::move(inputs), old_form ? 5 : 3));
       if (!out) return Failure{};
       if (out->size() < num_carried) return Misshapen();
-      const auto split = out->begin() + static_cast<std::ptrdiff_t>(num_carried);
+      const auto split =
+          out->begin() + static_cast<std::ptrdiff_t>(num_carried);
       carried.assign(out->begin(), split);
       rows[static_cast<size_t>(i)].assign(split, out->end());
     }

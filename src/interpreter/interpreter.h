@@ -29,16 +29,18 @@ struct InterpreterOptions {
   Generator* generator = nullptr;
   // Called after each node of the outermost graph; for progress and checks.
   std::function<void(NodeId, std::span<const RuntimeValue> results)> observer;
-  int max_depth = 64;  // nesting of graphs
+  int max_depth = 64;                    // nesting of graphs
   int64_t max_iterations = 100'000'000;  // of one while_loop
 };
 
 // Runs a graph on one value per graph input. The results are the graph's
 // outputs in order. In-place operators write the storages of the inputs that
 // they alias. An error names the node; inputs may then be partly written.
-Expected<std::vector<RuntimeValue>> Interpret(
-    const Program& program, GraphId graph, std::vector<RuntimeValue> inputs,
-    const InterpreterOptions& options, Diagnostics& diags);
+Expected<std::vector<RuntimeValue>> Interpret(const Program& program,
+                                              GraphId graph,
+                                              std::vector<RuntimeValue> inputs,
+                                              const InterpreterOptions& options,
+                                              Diagnostics& diags);
 
 // Why the interpreter couldn't run this node; "" when it can.
 std::string WhyNotInterpretable(const Program& program, NodeId node);

@@ -79,8 +79,7 @@ class Cloner {
       to_.mutable_value(results[i]).name = value.name;
       map_.values[node.results[i].index] = results[i];
     }
-    const GraphId child =
-        node.child.valid() ? Copy(node.child) : node.child;
+    const GraphId child = node.child.valid() ? Copy(node.child) : node.child;
     const DelegateId delegate =
         node.delegate.valid() ? CopyDelegate(node.delegate) : node.delegate;
     Node& made = to_.mutable_node(n);

@@ -64,9 +64,7 @@ class Context {
 
   // Empty metadata is MetadataId().
   MetadataId InternMetadata(Metadata metadata);
-  const Metadata& metadata(MetadataId id) const {
-    return metadata_[id.index];
-  }
+  const Metadata& metadata(MetadataId id) const { return metadata_[id.index]; }
   size_t num_metadata() const { return metadata_.size(); }
 
   TypeId none_type() const { return none_type_; }

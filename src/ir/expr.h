@@ -52,9 +52,7 @@ struct ExprValue {
   static ExprValue Int(int64_t v) { return {Kind::kRational, v, 1, 0, false}; }
   static ExprValue Real(double v) { return {Kind::kFloat, 0, 1, v, false}; }
   static ExprValue Bool(bool v) { return {Kind::kBool, 0, 1, 0, v}; }
-  bool is_int() const {
-    return kind == Kind::kRational && denominator == 1;
-  }
+  bool is_int() const { return kind == Kind::kRational && denominator == 1; }
   double ToDouble() const;
 };
 

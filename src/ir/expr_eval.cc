@@ -144,7 +144,8 @@ Result Shift(const Value& a, const Value& b, bool left) {
     return std::nullopt;
   }
   const int64_t factor = int64_t{1} << b.numerator;
-  return left ? Multiply(a, Value::Int(factor)) : FloorDiv(a, Value::Int(factor));
+  return left ? Multiply(a, Value::Int(factor))
+              : FloorDiv(a, Value::Int(factor));
 }
 
 // Python's round: half to even.
@@ -171,10 +172,10 @@ Result Unary(std::string_view f, const Value& a) {
     double (*apply)(double);
   };
   static constexpr Function kFunctions[] = {
-      {"sqrt", std::sqrt},   {"cos", std::cos},     {"cosh", std::cosh},
-      {"sin", std::sin},     {"sinh", std::sinh},   {"tan", std::tan},
-      {"tanh", std::tanh},   {"asin", std::asin},   {"acos", std::acos},
-      {"atan", std::atan},   {"exp", std::exp},     {"log", std::log},
+      {"sqrt", std::sqrt},   {"cos", std::cos},   {"cosh", std::cosh},
+      {"sin", std::sin},     {"sinh", std::sinh}, {"tan", std::tan},
+      {"tanh", std::tanh},   {"asin", std::asin}, {"acos", std::acos},
+      {"atan", std::atan},   {"exp", std::exp},   {"log", std::log},
       {"asinh", std::asinh}, {"log2", std::log2},
   };
   for (const Function& function : kFunctions) {

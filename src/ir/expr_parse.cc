@@ -101,8 +101,8 @@ class Parser {
     auto left = Sum();
     if (!left) return std::nullopt;
     static constexpr std::pair<std::string_view, std::string_view> kOps[] = {
-        {"<=", "LessThan"},    {">=", "GreaterThan"},
-        {"==", "Equality"},    {"!=", "Unequality"},
+        {"<=", "LessThan"},      {">=", "GreaterThan"},
+        {"==", "Equality"},      {"!=", "Unequality"},
         {"<", "StrictLessThan"}, {">", "StrictGreaterThan"}};
     for (const auto& [token, function] : kOps) {
       if (Eat(token)) return Binary(function, *left, Sum());
@@ -119,8 +119,7 @@ class Parser {
       return pool_->Integer(*negated);
     }
     if (e.kind == ExprKind::kCall && strings_->view(e.text) == "Mul" &&
-        !e.args.empty() &&
-        pool_->get(e.args[0]).kind == ExprKind::kInteger) {
+        !e.args.empty() && pool_->get(e.args[0]).kind == ExprKind::kInteger) {
       const auto first = Negate(e.args[0]);
       if (!first) return std::nullopt;
       std::vector<ExprId> args = e.args;
@@ -280,8 +279,8 @@ class Parser {
       at_ = end;
     }
     double unused = 0;
-    const auto r = std::from_chars(digits.data(), digits.data() + digits.size(),
-                                   unused);
+    const auto r =
+        std::from_chars(digits.data(), digits.data() + digits.size(), unused);
     if (r.ec == std::errc::invalid_argument ||
         r.ptr != digits.data() + digits.size()) {
       return Error("bad number in Float");
@@ -322,7 +321,8 @@ class Parser {
       return e.a;
     };
     if (name == "Integer") {
-      if (args.size() != 1 || !integer(0)) return Error("Integer needs a number");
+      if (args.size() != 1 || !integer(0))
+        return Error("Integer needs a number");
       return args[0];
     }
     if (name == "Rational") {
@@ -371,11 +371,9 @@ class Parser {
 
   Result Name(std::string_view name) {
     static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-        {"true", "true"},   {"True", "true"},
-        {"false", "false"}, {"False", "false"},
-        {"oo", "oo"},       {"Infinity", "oo"},
-        {"int_oo", "int_oo"}, {"zoo", "zoo"},
-        {"nan", "nan"}};
+        {"true", "true"},     {"True", "true"}, {"false", "false"},
+        {"False", "false"},   {"oo", "oo"},     {"Infinity", "oo"},
+        {"int_oo", "int_oo"}, {"zoo", "zoo"},   {"nan", "nan"}};
     for (const auto& [text, constant] : kNames) {
       if (name == text) {
         Expr e;

@@ -107,8 +107,8 @@ class InfixPrinter {
   std::string CallText(const Expr& e, Strength* own) const {
     const std::string_view f = function(e);
     static constexpr std::pair<std::string_view, std::string_view> kCompares[] =
-        {{"LessThan", " <= "},       {"GreaterThan", " >= "},
-         {"Equality", " == "},       {"Unequality", " != "},
+        {{"LessThan", " <= "},      {"GreaterThan", " >= "},
+         {"Equality", " == "},      {"Unequality", " != "},
          {"StrictLessThan", " < "}, {"StrictGreaterThan", " > "}};
     if (e.args.size() >= 2) {
       if (f == "Add") {

@@ -181,7 +181,9 @@ std::optional<StateKind> FindStateKind(std::string_view name) {
   return FindByName<StateKind>(kStateKinds, name);
 }
 
-std::string_view Pt2Tag(ListTag v) { return kListTags[static_cast<int>(v)].tag; }
+std::string_view Pt2Tag(ListTag v) {
+  return kListTags[static_cast<int>(v)].tag;
+}
 std::optional<ListTag> FindListTag(std::string_view tag) {
   return FindByName<ListTag>(kListTags, tag);
 }

@@ -44,9 +44,9 @@ std::optional<DType> FindDType(std::string_view name_or_short_name);
 std::optional<DType> DTypeFromCode(int64_t code);
 int Code(DType dtype);
 size_t SizeBytes(DType dtype);
-bool IsFloating(DType dtype);   // real floating kinds, float8 included
+bool IsFloating(DType dtype);  // real floating kinds, float8 included
 bool IsComplex(DType dtype);
-bool IsIntegral(DType dtype);   // without bool
+bool IsIntegral(DType dtype);  // without bool
 bool IsSigned(DType dtype);
 
 std::string_view Name(Layout layout);

@@ -37,21 +37,21 @@ namespace tenon {
 
 enum class ArgKind : uint8_t {
   kNone,
-  kValue,        // a value of the same graph
+  kValue,  // a value of the same graph
   kInt,
   kFloat,
   kBool,
   kString,
-  kComplex,      // two kFloat items in `list`
-  kDtype,        // in `i`, as DType
+  kComplex,  // two kFloat items in `list`
+  kDtype,    // in `i`, as DType
   kLayout,
   kMemoryFormat,
   kDevice,
-  kGraph,        // a nested graph
-  kOperator,     // an operator as a value
-  kObject,       // an inline opaque object: name and class
+  kGraph,     // a nested graph
+  kOperator,  // an operator as a value
+  kObject,    // an inline opaque object: name and class
   kList,
-  kDict,         // items carry their key in `name`
+  kDict,  // items carry their key in `name`
 };
 
 // How the file passed a node's argument.
@@ -73,22 +73,22 @@ struct Arg {
   };
 
   ArgKind kind = ArgKind::kNone;
-  ListTag list_tag = ListTag::kTensors;   // kList
-  PassKind pass = PassKind::kUnstated;    // a node's direct arguments
+  ListTag list_tag = ListTag::kTensors;  // kList
+  PassKind pass = PassKind::kUnstated;   // a node's direct arguments
   uint8_t unused = 0;
   // Direct arguments: the parameter's name, "" for positional ones of
   // higher-order operators. Items of a dict: the key.
   StringId name;
   union {
-    int64_t i = 0;       // kInt, kBool, kDtype, kLayout, kMemoryFormat
-    double f;            // kFloat
-    ValueUse v;          // kValue
-    StringId text;       // kString
-    DeviceRef device;    // kDevice
-    GraphId graph;       // kGraph
-    OpId op;             // kOperator
-    ObjectRef object;    // kObject
-    ArgRange list;       // kList, kDict, kComplex
+    int64_t i = 0;     // kInt, kBool, kDtype, kLayout, kMemoryFormat
+    double f;          // kFloat
+    ValueUse v;        // kValue
+    StringId text;     // kString
+    DeviceRef device;  // kDevice
+    GraphId graph;     // kGraph
+    OpId op;           // kOperator
+    ObjectRef object;  // kObject
+    ArgRange list;     // kList, kDict, kComplex
   };
 
   Arg() : i(0) {}
@@ -153,7 +153,9 @@ struct Arg {
     return kind == ArgKind::kList || kind == ArgKind::kDict ||
            kind == ArgKind::kComplex;
   }
-  ValueId value() const { return kind == ArgKind::kValue ? v.value : ValueId(); }
+  ValueId value() const {
+    return kind == ArgKind::kValue ? v.value : ValueId();
+  }
   DType dtype() const { return static_cast<DType>(i); }
   Layout layout() const { return static_cast<Layout>(i); }
   MemoryFormat memory_format() const { return static_cast<MemoryFormat>(i); }
@@ -236,7 +238,7 @@ struct Region {
 
 // The allowed values of an expression, inclusive; nullopt = unbounded.
 struct SymbolRange {
-  ExprId expr;  // a symbol, or a derived expression as some files list it
+  ExprId expr;      // a symbol, or a derived expression as some files list it
   std::string key;  // as the file spells it
   std::optional<int64_t> min, max;
 };
@@ -247,7 +249,7 @@ struct ModuleCall {
   bool has_signature = false;
   // References into the root graph; a value that was removed is invalid.
   struct Argument {
-    ValueId value;   // invalid: `json` holds the argument verbatim
+    ValueId value;  // invalid: `json` holds the argument verbatim
     std::string json;
   };
   std::vector<Argument> inputs, outputs;

@@ -48,8 +48,8 @@ std::optional<uint32_t> Hex4(std::string_view text, size_t at) {
   for (size_t i = at; i < at + 4; ++i) {
     const char c = text[i];
     if (!std::isxdigit(static_cast<unsigned char>(c))) return std::nullopt;
-    v = v << 4 | static_cast<uint32_t>(
-                     c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    v = v << 4 |
+        static_cast<uint32_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
   }
   return v;
 }
@@ -106,7 +106,8 @@ std::vector<std::string> SplitJsonList(std::string_view text) {
   int depth = 0;
   bool quoted = false;
   const auto finish = [&] {
-    while (!item.empty() && std::isspace(static_cast<unsigned char>(item.back()))) {
+    while (!item.empty() &&
+           std::isspace(static_cast<unsigned char>(item.back()))) {
       item.pop_back();
     }
     if (!item.empty()) items.push_back(std::move(item));

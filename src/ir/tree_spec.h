@@ -13,7 +13,7 @@ namespace tenon {
 // can't build come back as they were. None and scalars are leaves.
 struct TreeSpec {
   bool is_leaf = true;
-  std::string type;          // "builtins.tuple"; empty for a leaf
+  std::string type;  // "builtins.tuple"; empty for a leaf
   // The context as the file has it: a JSON string's text ("null", "[\"a\"]"),
   // or, when `context_is_json`, a JSON value (defaultdict's object).
   std::string context;
@@ -37,8 +37,8 @@ struct TreeSpec {
   // Keys as path parts, one per child, where the context holds a list of keys:
   // a string key as it is, others as JSON text. Empty for other nodes.
   std::vector<std::string> Keys() const;
-  // Like Keys, each as JSON text ("\"a\"", "3", "true", "null"): equal keys have
-  // equal text, however the context escapes them.
+  // Like Keys, each as JSON text ("\"a\"", "3", "true", "null"): equal keys
+  // have equal text, however the context escapes them.
   std::vector<std::string> KeysJson() const;
   // What leads to child `i` in a leaf path: key, index, or field position.
   std::string PathPart(size_t i) const;
@@ -47,7 +47,8 @@ struct TreeSpec {
 };
 
 // The paths of all leaves, depth first, parts joined by '.': for an in_spec
-// ((a, (b, c)), {k: d}) with prefix "" these are args... see LeafPaths(in_spec).
+// ((a, (b, c)), {k: d}) with prefix "" these are args... see
+// LeafPaths(in_spec).
 void CollectLeafPaths(const TreeSpec& spec, const std::string& prefix,
                       std::vector<std::string>* out);
 // Paths of the leaves of a call: "args.0", "args.1.0", "kwargs.k".

@@ -27,10 +27,10 @@ enum class TypeKind : uint8_t {
   kObject,    // an opaque object of class `text`
   kNone,      // None, as an input or a result
   // A literal that was fixed at export: user inputs that aren't tensors.
-  kInt,       // `sym.value`
-  kFloat,     // `real`
-  kBool,      // `sym.value` != 0
-  kString,    // `text`
+  kInt,     // `sym.value`
+  kFloat,   // `real`
+  kBool,    // `sym.value` != 0
+  kString,  // `text`
 };
 
 struct Type {

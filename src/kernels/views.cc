@@ -322,8 +322,9 @@ bool InferSizes(KernelCall& call, int64_t numel, Sizes* sizes) {
 bool PrepareWrite(KernelCall& call, const Tensor& tensor) {
   for (int64_t d = 0; d < tensor.dim(); ++d) {
     if (tensor.stride(d) == 0 && tensor.size(d) > 1) {
-      return call.Fail("several elements of the written tensor share one "
-                       "memory location; clone it first");
+      return call.Fail(
+          "several elements of the written tensor share one "
+          "memory location; clone it first");
     }
   }
   return tensor.storage()->MakeWritable() || call.Fail("out of memory");

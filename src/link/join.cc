@@ -64,9 +64,8 @@ Expected<Binding> Bind(const Program& program, GraphId parent, NodeId call,
     }
     if (binding[input] != kUnbound) {
       ok = false;
-      diags.Error(Rule::kJ1, place)
-          << "input " << input << " of child '" << child_name
-          << "' is passed twice";
+      diags.Error(Rule::kJ1, place) << "input " << input << " of child '"
+                                    << child_name << "' is passed twice";
       continue;
     }
     binding[input] = arg_index;
@@ -154,9 +153,8 @@ class ReachableGraphs {
       }
       const GraphId callee = top.callees[top.next++];
       if (state_[callee.index] == kOpen) {
-        return diags_.Error(Rule::kJ7,
-                            Place::Node(std::string(program_.view(
-                                program_.graph(callee).name))))
+        return diags_.Error(Rule::kJ7, Place::Node(std::string(program_.view(
+                                           program_.graph(callee).name))))
                << "the child reaches itself";
       }
       if (state_[callee.index] == kNew) Push(callee);

@@ -80,8 +80,7 @@ class Lifter {
         const StateId state = program_.node(n).state;
         if (g != Program::kRoot) {
           ok = false;
-          diags_.Error(Rule::kUnsupported,
-                       Place::Node(program_.Describe(g, n)))
+          diags_.Error(Rule::kUnsupported, Place::Node(program_.Describe(g, n)))
               << "a state reference inside a nested graph can't be lifted";
         } else if (state.index >= program_.state.entries.size() ||
                    program_.node(n).results.count != 1) {
@@ -93,10 +92,9 @@ class Lifter {
     }
     if (program_.signature.inputs.size() != program_.root().inputs.size()) {
       ok = false;
-      diags_.Error(Rule::kL2) << "the signature has "
-                              << program_.signature.inputs.size()
-                              << " inputs, the graph "
-                              << program_.root().inputs.size();
+      diags_.Error(Rule::kL2)
+          << "the signature has " << program_.signature.inputs.size()
+          << " inputs, the graph " << program_.root().inputs.size();
     }
     if (!ok) return Failure{};
     return {};
@@ -120,9 +118,8 @@ class Lifter {
       const uint32_t inside = spec.state.valid() ? spec.state.index : i;
       return std::pair(Group(spec.kind), inside);
     };
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return key(a) < key(b);
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
     std::vector<ValueId> inputs;
     std::vector<InputSpec> specs;
     std::vector<uint32_t> new_index(order.size());

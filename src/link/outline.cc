@@ -34,12 +34,12 @@ class Outliner {
     region_of_.assign(dependencies_.size(), kNoRegion);
     for (uint32_t r = 0; r < regions_.size(); ++r) {
       for (const NodeId n : regions_[r].nodes) {
-        const uint32_t i =
-            n.index < program_.num_nodes() ? dependencies_.position(n) : kNoRegion;
+        const uint32_t i = n.index < program_.num_nodes()
+                               ? dependencies_.position(n)
+                               : kNoRegion;
         if (i == kNoRegion) {
-          return diags_.Error(Rule::kP1)
-                 << "region '" << regions_[r].name
-                 << "' holds a node of another graph";
+          return diags_.Error(Rule::kP1) << "region '" << regions_[r].name
+                                         << "' holds a node of another graph";
         }
         if (region_of_[i] != kNoRegion) {
           return diags_.Error(Rule::kP1,
@@ -96,7 +96,8 @@ class Outliner {
     using Ready = std::pair<uint32_t, uint32_t>;  // first position, unit
     std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
     for (uint32_t u = 0; u < num_units; ++u) {
-      if (first[u] != kNoPosition && missing[u] == 0) ready.emplace(first[u], u);
+      if (first[u] != kNoPosition && missing[u] == 0)
+        ready.emplace(first[u], u);
     }
     uint32_t num_done = 0;
     while (!ready.empty()) {
@@ -118,10 +119,9 @@ class Outliner {
     if (num_done == num_present) return {};
     for (uint32_t r = 0; r < regions_.size(); ++r) {
       if (first[r] == kNoPosition || missing[r] == kNoPosition) continue;
-      return diags_.Error(
-                 Rule::kP1,
-                 Place::Node(program_.Describe(
-                     parent_, dependencies_.nodes()[first[r]])))
+      return diags_.Error(Rule::kP1,
+                          Place::Node(program_.Describe(
+                              parent_, dependencies_.nodes()[first[r]])))
              << "region '" << regions_[r].name
              << "' isn't convex: a path leaves it and comes back";
     }
@@ -158,8 +158,9 @@ class Outliner {
       return new_position_[a.index] < new_position_[b.index];
     });
     out.region = RegionId(program_.regions.size());
-    program_.regions.push_back({program_.context().Intern(regions_[r].name),
-                                program_.context().Intern(regions_[r].backend)});
+    program_.regions.push_back(
+        {program_.context().Intern(regions_[r].name),
+         program_.context().Intern(regions_[r].backend)});
     out.child = program_.AddGraph(regions_[r].name);
     out.call = program_.NewNode(NodeKind::kChildCall);
     program_.mutable_node(out.call).name =

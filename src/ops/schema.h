@@ -42,17 +42,17 @@ struct SchemaDefault {
 struct SchemaArg {
   std::string name;
   SchemaType type = SchemaType::kOther;
-  bool symbolic = false;       // SymInt and friends
-  bool is_list = false;        // T[]
-  int fixed_size = 0;          // T[2]: a single T may stand for the list
-  bool is_optional = false;    // T?, T[]?
+  bool symbolic = false;          // SymInt and friends
+  bool is_list = false;           // T[]
+  int fixed_size = 0;             // T[2]: a single T may stand for the list
+  bool is_optional = false;       // T?, T[]?
   bool element_optional = false;  // T?[]
   bool keyword_only = false;
   bool has_default = false;
   SchemaDefault default_value;
   // Alias set letters of the argument: "a" in Tensor(a!), "" when none.
   std::string alias_set;
-  bool is_written = false;     // the ! of the alias annotation
+  bool is_written = false;  // the ! of the alias annotation
 };
 
 struct SchemaReturn {
@@ -67,9 +67,9 @@ struct OpSchema {
   std::string name;  // "aten.add.Tensor"
   std::vector<SchemaArg> args;
   std::vector<SchemaReturn> returns;
-  bool is_core = false;                  // tagged core ATen
-  bool nondeterministic = false;         // draws random numbers
-  bool data_dependent_output = false;    // result sizes depend on values
+  bool is_core = false;                // tagged core ATen
+  bool nondeterministic = false;       // draws random numbers
+  bool data_dependent_output = false;  // result sizes depend on values
 
   // An argument is written.
   bool is_mutating() const;
@@ -79,9 +79,9 @@ struct OpSchema {
   int FindArg(std::string_view arg_name) const;
 };
 
-// `name` is namespace.operator.overload ("aten.add.Tensor", "prims.abs.default").
-// Null when the table has no such operator. The result lives forever.
-// Thread-safe.
+// `name` is namespace.operator.overload ("aten.add.Tensor",
+// "prims.abs.default"). Null when the table has no such operator. The result
+// lives forever. Thread-safe.
 const OpSchema* FindSchema(std::string_view name);
 
 // Parses one declaration, "aten::add.Tensor(Tensor self, ...) -> Tensor".

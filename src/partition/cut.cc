@@ -30,8 +30,8 @@ std::vector<std::vector<uint32_t>> Cutter::Cut(
     }
     // kNoLevel + 1 == 0: a node that no region reaches is at level 0.
     uint32_t reached = kNoLevel;
-    bool is_wanted = end == at + 1 && wanted[order_[at]] &&
-                     !in_region_[order_[at]];
+    bool is_wanted =
+        end == at + 1 && wanted[order_[at]] && !in_region_[order_[at]];
     for (size_t k = at; k < end; ++k) {
       for (const uint32_t* p = dependencies_.begin(order_[k]);
            p != dependencies_.end(order_[k]); ++p) {

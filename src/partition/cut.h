@@ -26,9 +26,9 @@ class Cutter {
   void Sort();
 
   const Dependencies& dependencies_;
-  std::vector<uint32_t> unit_;      // by position: the region's first member
+  std::vector<uint32_t> unit_;  // by position: the region's first member
   std::vector<bool> in_region_;
-  std::vector<uint32_t> order_;     // positions, units side by side
+  std::vector<uint32_t> order_;  // positions, units side by side
 };
 
 }  // namespace tenon

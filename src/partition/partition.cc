@@ -12,9 +12,9 @@ namespace {
 // "aten.add.Tensor" is named by itself and by "aten.add".
 bool Names(const std::vector<std::string>& list, std::string_view op) {
   return std::any_of(list.begin(), list.end(), [&](const std::string& item) {
-    return op == item || (op.size() > item.size() &&
-                          op.substr(0, item.size()) == item &&
-                          op[item.size()] == '.');
+    return op == item ||
+           (op.size() > item.size() && op.substr(0, item.size()) == item &&
+            op[item.size()] == '.');
   });
 }
 
@@ -91,8 +91,7 @@ class Planner {
     const auto drop = [&](const std::vector<uint32_t>& region,
                           RefusalReason reason) {
       for (const uint32_t i : region) {
-        Refuse(request, i,
-               {reason, std::to_string(region.size()) + " nodes"});
+        Refuse(request, i, {reason, std::to_string(region.size()) + " nodes"});
       }
     };
     for (auto& region : regions) {
@@ -103,10 +102,9 @@ class Planner {
       }
     }
     if (request.max_regions > 0 && kept.size() > request.max_regions) {
-      std::stable_sort(kept.begin(), kept.end(),
-                       [](const auto& a, const auto& b) {
-                         return a.size() > b.size();
-                       });
+      std::stable_sort(
+          kept.begin(), kept.end(),
+          [](const auto& a, const auto& b) { return a.size() > b.size(); });
       for (size_t r = request.max_regions; r < kept.size(); ++r) {
         drop(kept[r], RefusalReason::kTooManyRegions);
       }

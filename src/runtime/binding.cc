@@ -88,8 +88,7 @@ class Flattener {
     }
     for (const std::string& key : have) {
       if (std::find(want.begin(), want.end(), key) == want.end()) {
-        Wrong(path) << "key " << key << ", expected only "
-                    << expected.context;
+        Wrong(path) << "key " << key << ", expected only " << expected.context;
       }
     }
     for (size_t i = 0; i < want.size(); ++i) {
@@ -134,7 +133,8 @@ class InputChecker {
              << positions.size();
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const TypeId type = program_.value(program_.root().inputs[positions[i]]).type;
+      const TypeId type =
+          program_.value(program_.root().inputs[positions[i]]).type;
       CheckKind(i, program_.type(type), inputs[i]);
     }
     if (!ok_) return Failure{};
@@ -171,7 +171,8 @@ class InputChecker {
         }
         return;
       case TypeKind::kSymBool:
-        if (!v.is_bool()) Wrong(i) << "found " << Kind(v) << ", expected a bool";
+        if (!v.is_bool())
+          Wrong(i) << "found " << Kind(v) << ", expected a bool";
         return;
       case TypeKind::kNone:
         if (!v.is_none()) Fixed(i, v, "None");
@@ -187,9 +188,9 @@ class InputChecker {
         }
         return;
       case TypeKind::kFloat:
-        if (!v.is_float() || !(v.float_value() == type.real ||
-                               (std::isnan(v.float_value()) &&
-                                std::isnan(type.real)))) {
+        if (!v.is_float() ||
+            !(v.float_value() == type.real ||
+              (std::isnan(v.float_value()) && std::isnan(type.real)))) {
           Fixed(i, v, "float " + std::to_string(type.real));
         }
         return;
@@ -263,8 +264,7 @@ class InputChecker {
   void Bind(size_t i, const Type& type, ExprId expr, int64_t value,
             bool plain) {
     if (!expr.valid()) return;
-    const bool is_symbol =
-        context_.exprs.get(expr).kind == ExprKind::kSymbol;
+    const bool is_symbol = context_.exprs.get(expr).kind == ExprKind::kSymbol;
     if (is_symbol != plain) return;
     if (is_symbol) {
       const auto [it, added] = symbols_.try_emplace(expr.index, value);
@@ -301,9 +301,9 @@ class InputChecker {
           (range.max && *value > *range.max)) {
         ok_ = false;
         const auto path = first_path_.find(range.expr.index);
-        diags_.Error(Rule::kS5, Place::Node(path == first_path_.end()
-                                                ? std::string()
-                                                : path->second))
+        diags_.Error(Rule::kS5,
+                     Place::Node(path == first_path_.end() ? std::string()
+                                                           : path->second))
             << "found " << context_.exprs.PrintInfix(range.expr) << " = "
             << *value << ", expected "
             << (range.min ? std::to_string(*range.min) : "-inf") << " to "

@@ -26,9 +26,7 @@ class Random {
                                                          : Next() % (span + 1));
   }
   // [-1, 1), a multiple of 2^-23.
-  float Unit() {
-    return static_cast<float>(Next() >> 40) * 0x1p-23f - 1.0f;
-  }
+  float Unit() { return static_cast<float>(Next() >> 40) * 0x1p-23f - 1.0f; }
 
  private:
   uint64_t state_;
@@ -36,8 +34,7 @@ class Random {
 
 class Drawer {
  public:
-  Drawer(const Program& program, const DrawOptions& options,
-         Diagnostics& diags)
+  Drawer(const Program& program, const DrawOptions& options, Diagnostics& diags)
       : program_(program),
         options_(options),
         diags_(diags),

@@ -69,9 +69,9 @@ class Session::Delegates : public DelegateRunner {
     return {};
   }
 
-  Expected<std::vector<RuntimeValue>> Run(
-      DelegateId delegate, std::span<const RuntimeValue> inputs,
-      Diagnostics& diags) override {
+  Expected<std::vector<RuntimeValue>> Run(DelegateId delegate,
+                                          std::span<const RuntimeValue> inputs,
+                                          Diagnostics& diags) override {
     auto results = executables_[delegate.index]->Run(inputs, diags);
     if (!results) return Failure{};
     if (results->size() != num_outputs_[delegate.index]) {
@@ -88,8 +88,7 @@ class Session::Delegates : public DelegateRunner {
 };
 
 Session::Session(std::shared_ptr<const Program> program)
-    : program_(std::move(program)),
-      delegates_(std::make_unique<Delegates>()) {}
+    : program_(std::move(program)), delegates_(std::make_unique<Delegates>()) {}
 
 Session::~Session() = default;
 
@@ -98,8 +97,8 @@ Expected<std::unique_ptr<Session>> Session::Load(
     Diagnostics& diags) {
   std::unique_ptr<Session> session(new Session(std::move(program)));
   session->options_ = options;
-  TENON_TRY(session->delegates_->Load(session->program(), options.backend,
-                                      diags));
+  TENON_TRY(
+      session->delegates_->Load(session->program(), options.backend, diags));
   TENON_TRY(session->LoadState(diags));
   session->FindWrittenInputs();
   return session;
@@ -264,7 +263,8 @@ Expected<std::vector<RuntimeValue>> Session::Finish(
     writes.push_back({target, std::move(value)});
   }
   for (const Write& w : writes) {
-    if (!w.target.storage()->writable() && !w.target.storage()->MakeWritable()) {
+    if (!w.target.storage()->writable() &&
+        !w.target.storage()->MakeWritable()) {
       return diags.Error(Rule::kIo) << "out of memory";
     }
   }

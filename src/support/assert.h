@@ -8,11 +8,11 @@ namespace tenon {
 
 }  // namespace tenon
 
-#define TENON_ASSERT(condition, sentence)                               \
-  do {                                                                  \
-    if (!(condition)) [[unlikely]] {                                    \
+#define TENON_ASSERT(condition, sentence)                                 \
+  do {                                                                    \
+    if (!(condition)) [[unlikely]] {                                      \
       ::tenon::AssertionFailed(#condition, sentence, __FILE__, __LINE__); \
-    }                                                                   \
+    }                                                                     \
   } while (false)
 
 #define TENON_UNREACHABLE(sentence) \

@@ -51,20 +51,20 @@ using Status = Expected<void>;
 }  // namespace tenon
 
 // Leaves the function with Failure when `expr` failed. For Status.
-#define TENON_TRY(expr)                               \
-  do {                                                \
-    if (auto tenon_status = (expr); !tenon_status) {  \
-      return ::tenon::Failure{};                      \
-    }                                                 \
+#define TENON_TRY(expr)                              \
+  do {                                               \
+    if (auto tenon_status = (expr); !tenon_status) { \
+      return ::tenon::Failure{};                     \
+    }                                                \
   } while (false)
 
 #define TENON_CONCAT_(a, b) a##b
 #define TENON_CONCAT(a, b) TENON_CONCAT_(a, b)
 
 // `TENON_ASSIGN(auto x, F())`: x is F's value, or the function fails too.
-#define TENON_ASSIGN(declaration, expr)                           \
-  auto TENON_CONCAT(tenon_expected_, __LINE__) = (expr);          \
-  if (!TENON_CONCAT(tenon_expected_, __LINE__)) {                 \
-    return ::tenon::Failure{};                                    \
-  }                                                               \
+#define TENON_ASSIGN(declaration, expr)                  \
+  auto TENON_CONCAT(tenon_expected_, __LINE__) = (expr); \
+  if (!TENON_CONCAT(tenon_expected_, __LINE__)) {        \
+    return ::tenon::Failure{};                           \
+  }                                                      \
   declaration = std::move(*TENON_CONCAT(tenon_expected_, __LINE__))

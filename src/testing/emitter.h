@@ -18,11 +18,11 @@ struct Operand {
   std::vector<Operand> items;
   bool is_list = false;
 
-  Operand() = default;  // None
-  Operand(ValueId v) : value(v) {}             // NOLINT: implicit on purpose
-  Operand(const Arg& l) : literal(l) {}        // NOLINT
-  Operand(int64_t i) : literal(Arg::Int(i)) {}  // NOLINT
-  Operand(int i) : literal(Arg::Int(i)) {}      // NOLINT
+  Operand() = default;                           // None
+  Operand(ValueId v) : value(v) {}               // NOLINT: implicit on purpose
+  Operand(const Arg& l) : literal(l) {}          // NOLINT
+  Operand(int64_t i) : literal(Arg::Int(i)) {}   // NOLINT
+  Operand(int i) : literal(Arg::Int(i)) {}       // NOLINT
   Operand(double f) : literal(Arg::Float(f)) {}  // NOLINT
   Operand(bool b) : literal(Arg::Bool(b)) {}     // NOLINT
   Operand(const void*) = delete;
@@ -43,8 +43,7 @@ struct Keyword {
 
 class Emitter {
  public:
-  Emitter(Program* program, GraphId graph)
-      : program_(program), graph_(graph) {}
+  Emitter(Program* program, GraphId graph) : program_(program), graph_(graph) {}
 
   Program& program() const { return *program_; }
   GraphId graph() const { return graph_; }

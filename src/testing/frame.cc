@@ -50,8 +50,7 @@ void FillElements(std::span<std::byte> bytes, DType dtype, int64_t start) {
 
 }  // namespace
 
-Frame::Frame(std::shared_ptr<Context> context)
-    : program_(std::move(context)) {
+Frame::Frame(std::shared_ptr<Context> context) : program_(std::move(context)) {
   program_.AddGraph("main");
 }
 
@@ -97,8 +96,7 @@ StateId Frame::state_of(ValueId input) const {
 }
 
 void Frame::Finish(std::span<const Mutation> mutations,
-                   std::span<const Operand> outputs,
-                   const TreeSpec& out_spec) {
+                   std::span<const Operand> outputs, const TreeSpec& out_spec) {
   std::vector<Operand> all;
   for (const Mutation& m : mutations) {
     const StateId state = state_of(m.target);

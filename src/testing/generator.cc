@@ -153,14 +153,13 @@ Program GenerateRegular(const GeneratorOptions& options,
   Context& shared = frame.program().context();
   std::vector<ValueId> weights;
   if (options.shape == ProgramShape::kLayers) {
-    const TypeId matrix =
-        TensorType(shared, DType::kFloat32, {kWidth, kWidth});
+    const TypeId matrix = TensorType(shared, DType::kFloat32, {kWidth, kWidth});
     const TypeId bias = TensorType(shared, DType::kFloat32, {kWidth});
     for (size_t i = 0; i < options.num_nodes / kNodesPerLayer; ++i) {
       const std::string layer = "layers." + std::to_string(i);
       const int64_t start = static_cast<int64_t>(i);
-      weights.push_back(frame.AddState(StateKind::kParameter,
-                                       layer + ".weight", matrix, start));
+      weights.push_back(frame.AddState(StateKind::kParameter, layer + ".weight",
+                                       matrix, start));
       weights.push_back(
           frame.AddState(StateKind::kParameter, layer + ".bias", bias, start));
     }

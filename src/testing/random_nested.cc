@@ -19,8 +19,8 @@ std::vector<ValueId> PickOperands(Scene& s) {
   const int64_t count = s.choices.Between(1, 3);
   for (int64_t i = 0; i < count; ++i) {
     const auto x = s.Pick([&](const Type& t) { return CanNest(t, s); });
-    if (x && std::find(operands.begin(), operands.end(), *x) ==
-                 operands.end()) {
+    if (x &&
+        std::find(operands.begin(), operands.end(), *x) == operands.end()) {
       operands.push_back(*x);
     }
   }
@@ -28,9 +28,7 @@ std::vector<ValueId> PickOperands(Scene& s) {
 }
 
 // Parameters carry requires_grad, and what a graph gets handed doesn't.
-TypeId Inner(Scene& s, ValueId v) {
-  return s.Like(s.type(v), s.type(v).dtype);
-}
+TypeId Inner(Scene& s, ValueId v) { return s.Like(s.type(v), s.type(v).dtype); }
 
 // A branch: a few nodes over its inputs, then one result per wanted type, each
 // freshly computed, because a branch's results must not alias its inputs.
@@ -70,11 +68,11 @@ bool Cond(Scene& s) {
   const GraphId yes = Branch(s, "true_graph_" + number, operands);
   const GraphId no = Branch(s, "false_graph_" + number, operands);
   const TypeId result = Inner(s, operands[0]);
-  const NodeId node = s.emit.Emit(
-      "higher_order.cond",
-      {predicate, Operand(Arg::OfGraph(yes)), Operand(Arg::OfGraph(no)),
-       Operand::Tensors(operands)},
-      {}, {result});
+  const NodeId node =
+      s.emit.Emit("higher_order.cond",
+                  {predicate, Operand(Arg::OfGraph(yes)),
+                   Operand(Arg::OfGraph(no)), Operand::Tensors(operands)},
+                  {}, {result});
   // A tuple of one.
   s.program().mutable_node(node).single_return = SingleReturn::kFalse;
   s.tensors.push_back(s.emit.result(node));

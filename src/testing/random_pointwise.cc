@@ -21,8 +21,8 @@ bool Unary(Scene& s) {
       "aten.tanh.default", "aten.relu.default", "aten.sigmoid.default",
       "aten.neg.default",  "aten.abs.default",  "aten.sin.default",
       "aten.cos.default"};
-  const auto x = s.Pick(
-      [&](const Type& t) { return IsFloat(t) && s.KeepsStrides(t); });
+  const auto x =
+      s.Pick([&](const Type& t) { return IsFloat(t) && s.KeepsStrides(t); });
   if (!x) return false;
   return s.Make(s.choices.PickFrom(kOps), {*x},
                 s.Like(s.type(*x), s.type(*x).dtype));
@@ -32,8 +32,8 @@ bool Binary(Scene& s) {
   constexpr std::array<std::string_view, 5> kOps = {
       "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor",
       "aten.maximum.default", "aten.minimum.default"};
-  const auto x = s.Pick(
-      [&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
+  const auto x =
+      s.Pick([&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
   if (!x) return false;
   const ValueId y = s.PickLike(s.program().value(*x).type).value_or(*x);
   return s.Make(s.choices.PickFrom(kOps), {*x, y},
@@ -41,8 +41,8 @@ bool Binary(Scene& s) {
 }
 
 bool BinaryWithAlpha(Scene& s) {
-  const auto x = s.Pick(
-      [&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
+  const auto x =
+      s.Pick([&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
   if (!x) return false;
   const ValueId y = s.PickLike(s.program().value(*x).type).value_or(*x);
   const bool adds = s.choices.OneIn(2);
@@ -55,8 +55,8 @@ bool BinaryWithAlpha(Scene& s) {
 bool WithNumber(Scene& s) {
   constexpr std::array<std::string_view, 3> kOps = {
       "aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor"};
-  const auto x = s.Pick(
-      [&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
+  const auto x =
+      s.Pick([&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
   if (!x) return false;
   const DType dtype = s.type(*x).dtype;
   const std::string_view op = s.choices.PickFrom(kOps);
@@ -77,14 +77,13 @@ bool Broadcast(Scene& s) {
   });
   if (!y) return false;
   const bool is_first = s.choices.OneIn(2);
-  return s.Make("aten.add.Tensor",
-                {is_first ? *y : *x, is_first ? *x : *y},
+  return s.Make("aten.add.Tensor", {is_first ? *y : *x, is_first ? *x : *y},
                 s.Like(wide, wide.dtype));
 }
 
 bool Compare(Scene& s) {
-  const auto x = s.Pick(
-      [&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
+  const auto x =
+      s.Pick([&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
   if (!x) return false;
   const TypeId result = s.Like(s.type(*x), DType::kBool);
   if (s.choices.OneIn(2)) {
@@ -120,9 +119,9 @@ bool Where(Scene& s) {
   const auto x = s.Pick(fits);
   if (!x) return false;
   const DType dtype = s.type(*x).dtype;
-  const ValueId y =
-      s.Pick([&](const Type& t) { return fits(t) && t.dtype == dtype; })
-          .value_or(*x);
+  const ValueId y = s.Pick([&](const Type& t) {
+                       return fits(t) && t.dtype == dtype;
+                     }).value_or(*x);
   return s.Make("aten.where.self", {*condition, *x, y},
                 s.RowMajor(dtype, shape.sizes));
 }
@@ -140,8 +139,8 @@ bool Convert(Scene& s) {
 
 // One bound is None.
 bool Clamp(Scene& s) {
-  const auto x = s.Pick(
-      [&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
+  const auto x =
+      s.Pick([&](const Type& t) { return IsNumber(t) && s.KeepsStrides(t); });
   if (!x) return false;
   const TypeId result = s.Like(s.type(*x), s.type(*x).dtype);
   if (s.choices.OneIn(2)) {
@@ -152,12 +151,11 @@ bool Clamp(Scene& s) {
 
 // An argument that is text.
 bool Gelu(Scene& s) {
-  const auto x = s.Pick(
-      [&](const Type& t) { return IsFloat(t) && s.IsRowMajor(t); });
+  const auto x =
+      s.Pick([&](const Type& t) { return IsFloat(t) && s.IsRowMajor(t); });
   if (!x) return false;
   const Arg tanh = Arg::String(s.context().Intern("tanh"));
-  return s.Make("aten.gelu.default", {*x},
-                s.Like(s.type(*x), s.type(*x).dtype),
+  return s.Make("aten.gelu.default", {*x}, s.Like(s.type(*x), s.type(*x).dtype),
                 {{"approximate", Operand(tanh)}});
 }
 
@@ -182,12 +180,18 @@ bool Fill(Scene& s) {
 }
 
 constexpr Recipe kRecipes[] = {
-    {"unary", 6, Unary},       {"binary", 8, Binary},
-    {"alpha", 2, BinaryWithAlpha}, {"number", 4, WithNumber},
-    {"broadcast", 3, Broadcast}, {"compare", 2, Compare},
-    {"logical", 2, Logical},   {"where", 2, Where},
-    {"convert", 2, Convert},   {"clamp", 2, Clamp},
-    {"gelu", 1, Gelu},         {"fill", 2, Fill},
+    {"unary", 6, Unary},
+    {"binary", 8, Binary},
+    {"alpha", 2, BinaryWithAlpha},
+    {"number", 4, WithNumber},
+    {"broadcast", 3, Broadcast},
+    {"compare", 2, Compare},
+    {"logical", 2, Logical},
+    {"where", 2, Where},
+    {"convert", 2, Convert},
+    {"clamp", 2, Clamp},
+    {"gelu", 1, Gelu},
+    {"fill", 2, Fill},
 };
 
 }  // namespace

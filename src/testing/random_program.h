@@ -10,8 +10,7 @@
 
 namespace tenon::testing {
 
-Program GenerateRandomProgram(const GeneratorOptions& options,
-                              Choices* choices,
+Program GenerateRandomProgram(const GeneratorOptions& options, Choices* choices,
                               std::shared_ptr<Context> context);
 
 }  // namespace tenon::testing

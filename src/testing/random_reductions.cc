@@ -6,8 +6,7 @@ namespace {
 
 bool IsFloat(const Type& t) { return IsFloating(t.dtype); }
 
-std::vector<SymInt> Without(std::vector<SymInt> sizes, int64_t dim,
-                            bool keep) {
+std::vector<SymInt> Without(std::vector<SymInt> sizes, int64_t dim, bool keep) {
   if (keep) {
     sizes[dim] = SymInt::Literal(1);
   } else {
@@ -27,8 +26,7 @@ bool Reduce(Scene& s) {
   const Operand dims = Operand::Ints({Operand(dim)});
   const std::string_view op =
       s.choices.OneIn(2) ? "aten.sum.dim_IntList" : "aten.mean.dim";
-  const TypeId result =
-      s.RowMajor(from.dtype, Without(from.sizes, dim, keep));
+  const TypeId result = s.RowMajor(from.dtype, Without(from.sizes, dim, keep));
   if (!keep) return s.Make(op, {*x, dims}, result);
   return s.Make(op, {*x, dims, Operand(true)}, result);
 }
@@ -42,9 +40,9 @@ bool Extreme(Scene& s) {
   const Type from = s.type(*x);
   const int64_t dim = s.choices.Between(0, from.rank() - 1);
   const std::vector<SymInt> sizes = Without(from.sizes, dim, false);
-  return s.MakeAll("aten.max.dim", {*x, Operand(dim)},
-                   {s.RowMajor(from.dtype, sizes),
-                    s.RowMajor(DType::kInt64, sizes)});
+  return s.MakeAll(
+      "aten.max.dim", {*x, Operand(dim)},
+      {s.RowMajor(from.dtype, sizes), s.RowMajor(DType::kInt64, sizes)});
 }
 
 bool Sort(Scene& s) {
@@ -86,9 +84,8 @@ bool LayerNorm(Scene& s) {
 }
 
 constexpr Recipe kRecipes[] = {
-    {"reduce", 4, Reduce},   {"max", 1, Extreme},
-    {"sort", 1, Sort},       {"softmax", 2, Softmax},
-    {"layer_norm", 1, LayerNorm},
+    {"reduce", 4, Reduce},   {"max", 1, Extreme},          {"sort", 1, Sort},
+    {"softmax", 2, Softmax}, {"layer_norm", 1, LayerNorm},
 };
 
 }  // namespace

@@ -17,9 +17,8 @@ std::optional<ValueId> AnySymInt(Scene& s) {
   if (!s.sym_ints.empty() && !s.choices.OneIn(3)) {
     return s.choices.PickFrom(s.sym_ints);
   }
-  const auto x = s.Pick([](const Type& t) {
-    return t.rank() >= 1 && !t.sizes[0].is_literal();
-  });
+  const auto x = s.Pick(
+      [](const Type& t) { return t.rank() >= 1 && !t.sizes[0].is_literal(); });
   if (!x) return std::nullopt;
   const SymInt size = s.type(*x).sizes[0];
   const ValueId n = s.emit.Emit("aten.sym_size.int", {*x, Operand(0)},
@@ -64,9 +63,8 @@ bool FullOfSize(Scene& s) {
 bool TimesScalar(Scene& s) {
   const auto n = AnySymInt(s);
   if (!n) return false;
-  const auto x = s.Pick([&](const Type& t) {
-    return IsFloating(t.dtype) && s.KeepsStrides(t);
-  });
+  const auto x = s.Pick(
+      [&](const Type& t) { return IsFloating(t.dtype) && s.KeepsStrides(t); });
   if (!x) return false;
   return s.Make("aten.mul.Tensor", {*x, *n},
                 s.Like(s.type(*x), s.type(*x).dtype));
@@ -75,9 +73,8 @@ bool TimesScalar(Scene& s) {
 bool AddFloat(Scene& s) {
   const auto n = AnySymInt(s);
   if (!n || !IsSymbol(s, *n)) return false;
-  const auto x = s.Pick([&](const Type& t) {
-    return IsFloating(t.dtype) && s.KeepsStrides(t);
-  });
+  const auto x = s.Pick(
+      [&](const Type& t) { return IsFloating(t.dtype) && s.KeepsStrides(t); });
   if (!x) return false;
   const SymInt from = s.type(*n).sym;
   const ExprId expr = s.context().exprs.Call("ToFloat", {from.expr});
@@ -101,8 +98,7 @@ bool AssertSize(Scene& s) {
       s.emit.Emit("_operator.ge", {*n, Operand(2)},
                   Scalar(s, TypeKind::kSymBool, SymInt::Symbolic(expr, 1)));
   const Arg message = Arg::String(s.context().Intern("size is at least 2"));
-  s.emit.Emit("aten._assert_scalar.default", {holds, Operand(message)}, {},
-              {});
+  s.emit.Emit("aten._assert_scalar.default", {holds, Operand(message)}, {}, {});
   return true;
 }
 
@@ -116,9 +112,12 @@ bool AssertKind(Scene& s) {
 }
 
 constexpr Recipe kRecipes[] = {
-    {"size", 1, Size},            {"arithmetic", 1, Arithmetic},
-    {"full", 2, FullOfSize},      {"times", 1, TimesScalar},
-    {"float", 1, AddFloat},       {"assert_size", 1, AssertSize},
+    {"size", 1, Size},
+    {"arithmetic", 1, Arithmetic},
+    {"full", 2, FullOfSize},
+    {"times", 1, TimesScalar},
+    {"float", 1, AddFloat},
+    {"assert_size", 1, AssertSize},
     {"assert_kind", 1, AssertKind},
 };
 

@@ -43,14 +43,12 @@ bool Permute(Scene& s) {
 }
 
 bool Unsqueeze(Scene& s) {
-  const auto x =
-      s.Pick([](const Type& t) { return t.rank() + 1 < kMaxRank; });
+  const auto x = s.Pick([](const Type& t) { return t.rank() + 1 < kMaxRank; });
   if (!x) return false;
   Type t = s.type(*x);
   const int64_t dim = s.choices.Between(0, t.rank());
-  const SymInt stride = dim < t.rank()
-                            ? s.Times(t.sizes[dim], t.strides[dim])
-                            : SymInt::Literal(1);
+  const SymInt stride = dim < t.rank() ? s.Times(t.sizes[dim], t.strides[dim])
+                                       : SymInt::Literal(1);
   t.sizes.insert(t.sizes.begin() + dim, SymInt::Literal(1));
   t.strides.insert(t.strides.begin() + dim, stride);
   t.requires_grad = false;
@@ -102,10 +100,10 @@ bool Slice(Scene& s) {
   t.requires_grad = false;
   // An end of INT64_MAX means "to the end", as export writes it.
   const int64_t written_end = end == size ? INT64_MAX : end;
-  return s.Make("aten.slice.Tensor",
-                {*x, Operand(dim), Operand(start), Operand(written_end),
-                 Operand(step)},
-                s.Intern(std::move(t)));
+  return s.Make(
+      "aten.slice.Tensor",
+      {*x, Operand(dim), Operand(start), Operand(written_end), Operand(step)},
+      s.Intern(std::move(t)));
 }
 
 bool Select(Scene& s) {
@@ -142,10 +140,9 @@ bool Flatten(Scene& s) {
   t.sizes = {from.sizes[0], rest};
   t.strides = s.RowMajorStrides(t.sizes);
   t.requires_grad = false;
-  return s.Make(
-      "aten.view.default",
-      {*x, Operand::Ints({Operand(-1), Operand(rest.value)})},
-      s.Intern(std::move(t)));
+  return s.Make("aten.view.default",
+                {*x, Operand::Ints({Operand(-1), Operand(rest.value)})},
+                s.Intern(std::move(t)));
 }
 
 // A list of views.
@@ -190,11 +187,10 @@ bool Split(Scene& s) {
     types.push_back(s.Intern(std::move(t)));
     offset += part;
   }
-  return s.MakeList(
-      "aten.split_with_sizes.default",
-      {*x, Operand::Ints({Operand(first), Operand(size - first)}),
-       Operand(dim)},
-      types);
+  return s.MakeList("aten.split_with_sizes.default",
+                    {*x, Operand::Ints({Operand(first), Operand(size - first)}),
+                     Operand(dim)},
+                    types);
 }
 
 constexpr Recipe kRecipes[] = {

@@ -32,9 +32,8 @@ void Scene::Keep(NodeId node) {
   }
 }
 
-bool Scene::Make(std::string_view op,
-                 std::initializer_list<Operand> positional, TypeId result,
-                 std::initializer_list<Keyword> keywords) {
+bool Scene::Make(std::string_view op, std::initializer_list<Operand> positional,
+                 TypeId result, std::initializer_list<Keyword> keywords) {
   Keep(emit.Emit(op, positional, keywords, {result}));
   return true;
 }

@@ -30,11 +30,10 @@ class Product {
     std::vector<ExprId> items;
     if (literal_ != 1) items.push_back(context_.exprs.Integer(literal_));
     for (const Factor& f : factors_) {
-      items.push_back(f.power == 1
-                          ? f.base
-                          : context_.exprs.Call(
-                                "Pow", {f.base,
-                                        context_.exprs.Integer(f.power)}));
+      items.push_back(
+          f.power == 1 ? f.base
+                       : context_.exprs.Call(
+                             "Pow", {f.base, context_.exprs.Integer(f.power)}));
     }
     return hints->WithHint(items.size() == 1
                                ? items[0]
@@ -142,8 +141,18 @@ namespace {
 
 // What an item says about the list that holds it.
 enum class ItemKind : uint8_t {
-  kTensor, kNone, kInt, kSymInt, kFloat, kSymFloat, kBool, kSymBool, kString,
-  kInts, kFloats, kTensors,
+  kTensor,
+  kNone,
+  kInt,
+  kSymInt,
+  kFloat,
+  kSymFloat,
+  kBool,
+  kSymBool,
+  kString,
+  kInts,
+  kFloats,
+  kTensors,
 };
 
 ItemKind KindOfValue(const Program& program, ValueId v) {

@@ -32,9 +32,9 @@ bool Parser::Double(double* out) {
       }
       const char* end = token_.text.data() + 16;
       const auto r = std::from_chars(token_.text.data(), end, bits, 16);
-      const bool is_nan = (bits & 0x7FF0000000000000ull) ==
-                              0x7FF0000000000000ull &&
-                          (bits & 0x000FFFFFFFFFFFFFull) != 0;
+      const bool is_nan =
+          (bits & 0x7FF0000000000000ull) == 0x7FF0000000000000ull &&
+          (bits & 0x000FFFFFFFFFFFFFull) != 0;
       if (r.ptr != end || !is_nan) return Error(at, "these are no NaN's bits");
       Advance();
       if (!Expect(')')) return false;
@@ -58,8 +58,8 @@ bool Parser::Double(double* out) {
 bool Parser::Arguments(NodeId n) {
   PassKind usual = PassKind::kPositional;
   if (program_.node(n).kind == NodeKind::kOutput) usual = PassKind::kUnstated;
-  if (Accept('?')) usual = Accept('?') ? PassKind::kUnknown
-                                       : PassKind::kUnstated;
+  if (Accept('?'))
+    usual = Accept('?') ? PassKind::kUnknown : PassKind::kUnstated;
   if (!Expect('(')) return false;
   size_t position = 0;
   if (!Items(')', [&] { return Argument(usual, position++); })) return false;

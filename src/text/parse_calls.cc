@@ -30,8 +30,9 @@ bool Parser::ParseDelegate() {
   const Mention m = MentionOf(token_);
   const uint32_t index = static_cast<uint32_t>(program_.delegates.size());
   if (!delegates_.Define(m.label, m.ordinal, DelegateId(index))) {
-    return NotFound('@', m, "another name: a delegate has it already, and the "
-                            "second one is written with '#2' behind it");
+    return NotFound('@', m,
+                    "another name: a delegate has it already, and the "
+                    "second one is written with '#2' behind it");
   }
   Advance();
   tenon::Delegate d;
@@ -87,8 +88,8 @@ bool Parser::ModuleCallArguments(std::vector<ModuleCall::Argument>* out,
     ModuleCall::Argument& argument = out->emplace_back();
     if (Accept("_")) return true;
     if (token_.kind == TokenKind::kValue || token_.kind == TokenKind::kAt) {
-      ModuleCallFixup fixup{program_.module_calls.size(), out->size() - 1,
-                            inputs, {}};
+      ModuleCallFixup fixup{
+          program_.module_calls.size(), out->size() - 1, inputs, {}};
       if (token_.kind == TokenKind::kAt) {
         fixup.mention.is_foreign = true;
         fixup.mention.graph = MentionOf(token_);

@@ -75,8 +75,7 @@ bool Parser::NamedtupleFields() {
 
 bool Parser::Unknown() {
   FileInfo::UnknownMember& u = program_.file.unknown_members.emplace_back();
-  return String(&u.path) && String(&u.member) && Expect('=') &&
-         String(&u.json);
+  return String(&u.path) && String(&u.member) && Expect('=') && String(&u.json);
 }
 
 bool Parser::Member() {
@@ -111,8 +110,7 @@ bool Parser::HexBytes(std::vector<std::byte>* out) {
 }
 
 bool Parser::ParseDigest(Digest* out) {
-  if (token_.kind != TokenKind::kHex ||
-      !Digest::FromHex(token_.text, out)) {
+  if (token_.kind != TokenKind::kHex || !Digest::FromHex(token_.text, out)) {
     return FailExpecting("a digest, hex\"...\" with 32 digits");
   }
   Advance();
@@ -131,8 +129,8 @@ bool Parser::ParseBlob(Blob* out) {
                          std::to_string(size));
   };
   const auto hold = [&](std::vector<std::byte> bytes) {
-    auto owner = std::make_shared<const std::vector<std::byte>>(
-        std::move(bytes));
+    auto owner =
+        std::make_shared<const std::vector<std::byte>>(std::move(bytes));
     out->bytes = *owner;
     out->owner = std::move(owner);
     return is_size(out->bytes.size());
@@ -149,8 +147,9 @@ bool Parser::ParseBlob(Blob* out) {
     return hold(std::vector<std::byte>(static_cast<size_t>(size)));
   }
   if (Accept("omitted")) {
-    return Error(at, "these bytes were left out when the text was printed, "
-                     "expected them as hex or by digest");
+    return Error(at,
+                 "these bytes were left out when the text was printed, "
+                 "expected them as hex or by digest");
   }
   const size_t digest_at = token_.begin;
   if (!Accept("digest")) {
@@ -193,8 +192,9 @@ bool Parser::Symbol() {
   }
   const ExprId symbol = context_.exprs.Symbol(text, assumptions);
   if (!symbols_.try_emplace(text, symbol).second) {
-    return Error(at, "found '" + text + "', expected another name: this symbol "
-                     "is declared already");
+    return Error(at, "found '" + text +
+                         "', expected another name: this symbol "
+                         "is declared already");
   }
   declared_.emplace(text, symbol);
   // Names like oo or True are no symbols when they are mentioned.
@@ -264,8 +264,9 @@ bool Parser::State(StateKind kind) {
   entry.fqn = m.label;
   if (!states_.Define(m.label, m.ordinal,
                       StateId(program_.state.entries.size()))) {
-    return FailExpecting("another name: an entry has it already, and the "
-                         "second one is written with '#2' behind it");
+    return FailExpecting(
+        "another name: an entry has it already, and the "
+        "second one is written with '#2' behind it");
   }
   Advance();
   if (!Expect(':') || !ParseType(&entry.type)) return false;

@@ -20,9 +20,8 @@ bool Parser::Define(const Mention& m, ValueId v) {
 }
 
 bool Parser::InputTarget(InputSpec* spec) {
-  const auto kind = token_.kind == TokenKind::kWord
-                        ? FindInputKind(token_.text)
-                        : std::nullopt;
+  const auto kind = token_.kind == TokenKind::kWord ? FindInputKind(token_.text)
+                                                    : std::nullopt;
   if (!kind) {
     return FailExpecting(
         "user, parameter, buffer, constant, object, token or missing");
@@ -55,8 +54,9 @@ bool Parser::Input() {
   Advance();
   if (Accept("missing")) return true;
   if (specs.size() != index) {
-    return Error(at, "an input in front of this one has no entry; only the "
-                     "last ones can be missing");
+    return Error(at,
+                 "an input in front of this one has no entry; only the "
+                 "last ones can be missing");
   }
   return InputTarget(&specs.emplace_back());
 }
@@ -66,17 +66,17 @@ bool Parser::ParseGraph() {
   const Mention name = MentionOf(token_);
   graph_ = program_.AddGraph(context_.view(name.label));
   if (!graphs_.Define(name.label, name.ordinal, graph_)) {
-    return NotFound('@', name, "another name: a graph has it already, and the "
-                               "second one is written with '#2' behind it");
+    return NotFound('@', name,
+                    "another name: a graph has it already, and the "
+                    "second one is written with '#2' behind it");
   }
   Advance();
   values_.Clear();
   if (!Expect('(') || !Items(')', [&] { return Input(); })) return false;
   if (Accept("parameters")) {
     auto& names = program_.mutable_graph(graph_).parameters;
-    if (!Expect('[') || !Items(']', [&] {
-          return InternString(&names.emplace_back());
-        })) {
+    if (!Expect('[') ||
+        !Items(']', [&] { return InternString(&names.emplace_back()); })) {
       return false;
     }
   }
@@ -166,8 +166,9 @@ bool Parser::Return() {
     }
     if (Accept("missing")) return true;
     if (specs.size() != index) {
-      return Error(at, "an output in front of this one has no entry; only the "
-                       "last ones can be missing");
+      return Error(at,
+                   "an output in front of this one has no entry; only the "
+                   "last ones can be missing");
     }
     return OutputTarget(&specs.emplace_back());
   });
@@ -266,9 +267,8 @@ bool Parser::Callee(NodeId n) {
     return true;
   }
   program_.mutable_node(n).op =
-      token_.has_escapes
-          ? context_.InternOp(context_.view(InternText(token_)))
-          : context_.InternOp(token_.text);
+      token_.has_escapes ? context_.InternOp(context_.view(InternText(token_)))
+                         : context_.InternOp(token_.text);
   Advance();
   return true;
 }

@@ -6,9 +6,7 @@
 namespace tenon {
 namespace {
 
-bool IsSpace(char c) {
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace
 
@@ -35,8 +33,8 @@ bool Parser::ScanExpression(char close, size_t* begin, size_t* end) {
     }
   }
   if (at >= text.size()) {
-    return Error(*begin, std::string("found no '") + close +
-                             "' after this expression");
+    return Error(*begin,
+                 std::string("found no '") + close + "' after this expression");
   }
   lexer_.Seek(at);
   while (at > *begin && IsSpace(text[at - 1])) --at;
@@ -52,9 +50,10 @@ bool Parser::CheckSymbols(ExprId id, size_t at) {
   if (e.kind == ExprKind::kSymbol) {
     const std::string name(context_.view(e.text));
     if (symbols_.find(name) == symbols_.end()) {
-      return Error(at, "found '" + name + "', expected a declared symbol: "
-                           "'symbol " + name +
-                           " (positive=True, integer=True)' further up");
+      return Error(at, "found '" + name +
+                           "', expected a declared symbol: "
+                           "'symbol " +
+                           name + " (positive=True, integer=True)' further up");
     }
   }
   for (const ExprId arg : e.args) {
@@ -100,8 +99,7 @@ bool Parser::Expression(size_t begin, size_t end, ExprId* out) {
 bool Parser::SizeFromText(size_t begin, size_t end, SymInt* out) {
   std::string_view text = lexer_.text().substr(begin, end - begin);
   int64_t value = 0;
-  const auto r =
-      std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto r = std::from_chars(text.data(), text.data() + text.size(), value);
   if (r.ec == std::errc() && r.ptr == text.data() + text.size()) {
     *out = SymInt::Literal(value);
     return true;
@@ -201,8 +199,9 @@ bool Parser::TensorType(TypeId* out) {
   auto strides = ContiguousStrides(&context_, &hints_, type.sizes);
   const bool has_default = strides.has_value();
   if (!has_default && !token_.is("strides")) {
-    return Error(begin, "the contiguous strides of these sizes can't be worked "
-                        "out, expected 'strides'");
+    return Error(begin,
+                 "the contiguous strides of these sizes can't be worked "
+                 "out, expected 'strides'");
   }
   if (has_default) type.strides = std::move(*strides);
   *out = context_.types.Intern(std::move(type));

@@ -72,8 +72,7 @@ bool Parser::FailExpecting(std::string_view what) {
     const size_t last = lexer_.text().find_last_not_of(" \t\r\n");
     at = last == std::string_view::npos ? 0 : last + 1;
   }
-  return Error(at,
-               "found " + Found() + ", expected " + std::string(what));
+  return Error(at, "found " + Found() + ", expected " + std::string(what));
 }
 
 bool Parser::NotFound(char sigil, const Mention& m, const std::string& what) {
@@ -145,8 +144,7 @@ bool Parser::String(std::string* out) {
 }
 
 StringId Parser::InternText(const Token& token) {
-  return context_.Intern(token.has_escapes ? Unescape(token.text)
-                                           : token.text);
+  return context_.Intern(token.has_escapes ? Unescape(token.text) : token.text);
 }
 
 bool Parser::InternString(StringId* out) {
@@ -182,8 +180,10 @@ bool Parser::FindState(StateId* out) {
   }
   const Mention m = MentionOf(token_);
   *out = states_.Find(m.label, m.ordinal);
-  if (!out->valid()) return FailExpecting("a parameter, buffer or constant "
-                                          "that was defined before");
+  if (!out->valid())
+    return FailExpecting(
+        "a parameter, buffer or constant "
+        "that was defined before");
   Advance();
   return true;
 }
@@ -227,9 +227,10 @@ bool Parser::FindInGraph(GraphId g, const Mention& m, ValueId* out) {
   }
   const auto found = values.find(key(m.label, m.ordinal));
   if (found == values.end()) {
-    return NotFound('%', m, "the name of a value of graph '" +
-                                std::string(context_.view(
-                                    program_.graph(g).name)) + "'");
+    return NotFound('%', m,
+                    "the name of a value of graph '" +
+                        std::string(context_.view(program_.graph(g).name)) +
+                        "'");
   }
   *out = found->second;
   return true;

@@ -61,9 +61,9 @@ class Parser {
   bool Int(int64_t* out);
   bool Uint32(uint32_t* out);
   bool Double(double* out);
-  bool String(std::string* out);         // a quoted string
-  bool InternString(StringId* out);      // likewise, interned
-  bool WordOrString(StringId* out);      // a word or a quoted string
+  bool String(std::string* out);                // a quoted string
+  bool InternString(StringId* out);             // likewise, interned
+  bool WordOrString(StringId* out);             // a word or a quoted string
   bool Strings(std::vector<std::string>* out);  // ["a", "b"]
   StringId InternText(const Token& token);
   // Calls item() for each item up to `close`; the opener is consumed.
@@ -194,8 +194,8 @@ class Parser {
 
   ParameterNames parameter_names_;
   HintTable hints_;
-  SymbolScope symbols_;  // bare names in expressions
-  SymbolScope declared_;  // what they stand for by `symbol` statements
+  SymbolScope symbols_;            // bare names in expressions
+  SymbolScope declared_;           // what they stand for by `symbol` statements
   std::vector<bool> known_exprs_;  // all their symbols are declared
   std::unordered_map<std::string_view, TypeId> tensor_types_;  // by text
 

@@ -12,9 +12,8 @@ constexpr size_t kLineLimit = 80;
 // The words that begin something else where an operator is expected, or may
 // follow a node. An operator called so is quoted.
 constexpr std::string_view kReserved[] = {
-    "None",  "return",  "output",        "call",   "delegate", "name",
-    "label", "named",   "unnamed",       "region", "form",     "single_return",
-    "hex",   "get_attr"};
+    "None",  "return",  "output", "call", "delegate",      "name", "label",
+    "named", "unnamed", "region", "form", "single_return", "hex",  "get_attr"};
 
 bool IsPlainOpName(std::string_view name) {
   if (!IsWord(name)) return false;
@@ -66,8 +65,7 @@ StringId Printer::LabelOf(ValueId v) const {
 void Printer::CountLabels() {
   LabelCounter counter;
   const auto number = [&](auto id, StringId label, std::vector<uint32_t>* to) {
-    (*to)[id.index] =
-        counter.Next(View(label).empty() ? StringId() : label);
+    (*to)[id.index] = counter.Next(View(label).empty() ? StringId() : label);
   };
   value_ordinals_.resize(program_.num_values(), 1);
   graph_of_value_.resize(program_.num_values());
@@ -264,8 +262,8 @@ void Printer::Result(ValueId v) {
 
 bool Printer::Results(NodeId n) {
   const tenon::Node& node = program_.node(n);
-  if (!node.form.valid() || !Fits(context_.form(node.form),
-                                  node.results.count)) {
+  if (!node.form.valid() ||
+      !Fits(context_.form(node.form), node.results.count)) {
     for (uint32_t i = 0; i < node.results.count; ++i) {
       if (i > 0) Put(", ");
       Result(node.results[i]);

@@ -21,9 +21,7 @@ TypePrinter::TypePrinter(Context* context)
     : context_(*context), hints_(context), is_for_messages_(true) {}
 
 TypePrinter::TypePrinter(const Program& program)
-    : context_(program.context()),
-      hints_(&context_),
-      is_for_messages_(false) {
+    : context_(program.context()), hints_(&context_), is_for_messages_(false) {
   Gather(program);
 }
 
@@ -99,9 +97,8 @@ bool TypePrinter::IsDeclared(ExprId id) const {
 bool TypePrinter::AreSymbolsDeclared(ExprId id) const {
   const Expr& e = context_.exprs.get(id);
   if (e.kind == ExprKind::kSymbol) return IsDeclared(id);
-  return std::all_of(e.args.begin(), e.args.end(), [this](ExprId arg) {
-    return AreSymbolsDeclared(arg);
-  });
+  return std::all_of(e.args.begin(), e.args.end(),
+                     [this](ExprId arg) { return AreSymbolsDeclared(arg); });
 }
 
 // Infix where that reads back to the same expression, else in full.

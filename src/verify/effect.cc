@@ -91,9 +91,8 @@ class EffectChecker {
       if (size.is_literal() && size.value > 1 && stride.is_literal() &&
           stride.value == 0 && !IsEmpty(t)) {
         v_.Error(Rule::kEffect03, g, n)
-            << "the node writes " << v_.ValueText(v)
-            << ", whose dimension " << d << " is one element repeated "
-            << size.value << " times";
+            << "the node writes " << v_.ValueText(v) << ", whose dimension "
+            << d << " is one element repeated " << size.value << " times";
         return;
       }
     }
@@ -134,9 +133,8 @@ class EffectChecker {
     for (const uint32_t i : suspects) {
       const ValueId value = p_.outputs(Program::kRoot)[i].value();
       const bool is_written =
-          std::any_of(written_.begin(), written_.end(), [&](ValueId w) {
-            return aliases.MayAlias(w, value);
-          });
+          std::any_of(written_.begin(), written_.end(),
+                      [&](ValueId w) { return aliases.MayAlias(w, value); });
       if (is_written) continue;
       v_.Error(Rule::kEffect01, Program::kRoot, root.output)
           << "output " << i << " is a " << Name(p_.signature.outputs[i].kind)

@@ -66,8 +66,7 @@ class HigherOrderCheck {
     for (size_t i = at; i < at + count; ++i) {
       if (i < args_.size() && args_[i].kind == ArgKind::kGraph) continue;
       v_.Error(Rule::kOp09, g_, n_)
-          << "argument " << i << " of " << p_.op_name(n_)
-          << " isn't a graph";
+          << "argument " << i << " of " << p_.op_name(n_) << " isn't a graph";
       return false;
     }
     return true;
@@ -125,8 +124,8 @@ class HigherOrderCheck {
       if (Agree(*operand, input, same_rank)) continue;
       v_.Error(Rule::kType07, g_, n_).Note(v_.At(nested), "declared here")
           << "operand " << i << " is "
-          << v_.TypeText(p_.value(operands_[i]->v.value).type)
-          << ", but input " << i << " of the nested graph is "
+          << v_.TypeText(p_.value(operands_[i]->v.value).type) << ", but input "
+          << i << " of the nested graph is "
           << v_.TypeText(p_.value(inputs[i]).type);
     }
   }
@@ -165,8 +164,7 @@ class HigherOrderCheck {
       if (output == nullptr || !results[i].valid()) continue;
       if (Agree(*output, p_.type(results[i]), same_rank)) continue;
       v_.Error(Rule::kType08, g_, n_).Note(v_.At(nested), "returned here")
-          << "result " << i << " is "
-          << v_.TypeText(p_.value(results[i]).type)
+          << "result " << i << " is " << v_.TypeText(p_.value(results[i]).type)
           << ", but the nested graph returns "
           << v_.TypeText(p_.value(outputs[i]->v.value).type);
     }

@@ -65,8 +65,8 @@ class SignatureChecker {
     if (inputs.size() != root_.inputs.size()) {
       v_.Error(Rule::kSig01, Program::kRoot)
           << "the signature has " << inputs.size()
-          << " input entries, expected one for each of "
-          << root_.inputs.size() << " inputs";
+          << " input entries, expected one for each of " << root_.inputs.size()
+          << " inputs";
       return;
     }
     // V-SIG-02: one entry per output.
@@ -99,17 +99,14 @@ class SignatureChecker {
     return v_.Error(rule, Program::kRoot, root_.output)
            << "output " << i << ": ";
   }
-  std::string_view Fqn(StateId s) const {
-    return p_.view(p_.state.get(s).fqn);
-  }
+  std::string_view Fqn(StateId s) const { return p_.view(p_.state.get(s).fqn); }
 
   void CheckInput(uint32_t i) {
     const InputSpec& spec = p_.signature.inputs[i];
     const Type& type = p_.type(root_.inputs[i]);
     // V-SIG-03: what stands for state names an entry, nothing else does.
     if (StandsForState(spec.kind) != spec.state.valid() ||
-        (spec.state.valid() &&
-         spec.state.index >= p_.state.entries.size())) {
+        (spec.state.valid() && spec.state.index >= p_.state.entries.size())) {
       InputError(Rule::kSig03, i)
           << "a " << Name(spec.kind)
           << (spec.state.valid() ? " names a state entry that isn't there"
@@ -237,9 +234,8 @@ class SignatureChecker {
   void CheckStateTarget(uint32_t i, const OutputSpec& spec, const Arg& value) {
     const uint32_t s = spec.state.index;
     if (s >= p_.state.entries.size() || !is_referenced_[s]) {
-      OutputError(Rule::kSig10, i)
-          << "the target of the " << Name(spec.kind)
-          << " is no input of the program";
+      OutputError(Rule::kSig10, i) << "the target of the " << Name(spec.kind)
+                                   << " is no input of the program";
       return;
     }
     const StateEntry& entry = p_.state.get(spec.state);
@@ -313,7 +309,7 @@ class SignatureChecker {
   const Program& p_;
   const Graph& root_;
   std::vector<uint32_t> input_of_state_;  // position of its first input
-  std::vector<bool> is_referenced_;  // by state entry
+  std::vector<bool> is_referenced_;       // by state entry
   std::vector<bool> is_state_mutated_;
   std::vector<bool> is_input_mutated_;
 };

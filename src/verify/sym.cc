@@ -77,9 +77,8 @@ class SymbolChecker {
     for (const NodeId n : p_.nodes(g)) {
       const ValueRange results = p_.node(n).results;
       for (uint32_t i = 0; i < results.count; ++i) {
-        ForEachExpr(p_.value(results[i]).type, [&](ExprId e) {
-          CheckKnown(g, n, e);
-        });
+        ForEachExpr(p_.value(results[i]).type,
+                    [&](ExprId e) { CheckKnown(g, n, e); });
       }
     }
   }
@@ -102,28 +101,61 @@ class SymbolChecker {
   // V-SYM-04: a symbol that callers choose has a range.
   void CheckHasRange(ExprId symbol) {
     if (ranged_names_.count(exprs_.get(symbol).text) > 0) return;
-    v_.Error(Rule::kSym04)
-        << "the symbol " << p_.view(exprs_.get(symbol).text)
-        << ", which the input " << v_.ValueText(input_)
-        << " depends on, has no range";
+    v_.Error(Rule::kSym04) << "the symbol " << p_.view(exprs_.get(symbol).text)
+                           << ", which the input " << v_.ValueText(input_)
+                           << " depends on, has no range";
   }
 
   // V-SYM-05: functions have a known meaning.
   void CheckFunction(const Expr& e) {
     if (e.kind != ExprKind::kCall) return;
     static constexpr std::string_view kFunctions[] = {
-        "Abs",          "Add",          "And",          "CeilDiv",
-        "CeilToInt",    "CleanDiv",     "Eq",           "Equality",
-        "FloatPow",     "FloatTrueDiv", "FloorDiv",     "FloorToInt",
-        "Ge",           "GreaterThan",  "Gt",           "Identity",
-        "IntTrueDiv",   "IsNonOverlappingAndDenseIndicator",
-        "LShift",       "Le",           "LessThan",     "Lt",
-        "Max",          "Min",          "Mod",          "ModularIndexing",
-        "Mul",          "Ne",           "Not",          "Or",
-        "Piecewise",    "Pow",          "PowByNatural", "PythonMod",
-        "RShift",       "RoundDecimal", "RoundToInt",   "StrictGreaterThan",
-        "StrictLessThan", "ToFloat",    "TruncToFloat", "TruncToInt",
-        "Unequality",   "Where",        "ceiling",      "floor",
+        "Abs",
+        "Add",
+        "And",
+        "CeilDiv",
+        "CeilToInt",
+        "CleanDiv",
+        "Eq",
+        "Equality",
+        "FloatPow",
+        "FloatTrueDiv",
+        "FloorDiv",
+        "FloorToInt",
+        "Ge",
+        "GreaterThan",
+        "Gt",
+        "Identity",
+        "IntTrueDiv",
+        "IsNonOverlappingAndDenseIndicator",
+        "LShift",
+        "Le",
+        "LessThan",
+        "Lt",
+        "Max",
+        "Min",
+        "Mod",
+        "ModularIndexing",
+        "Mul",
+        "Ne",
+        "Not",
+        "Or",
+        "Piecewise",
+        "Pow",
+        "PowByNatural",
+        "PythonMod",
+        "RShift",
+        "RoundDecimal",
+        "RoundToInt",
+        "StrictGreaterThan",
+        "StrictLessThan",
+        "ToFloat",
+        "TruncToFloat",
+        "TruncToInt",
+        "Unequality",
+        "Where",
+        "ceiling",
+        "floor",
         "sqrt"};
     const std::string_view name = p_.view(e.text);
     static constexpr std::string_view kOpaque = "OpaqueUnaryFn_";
@@ -131,8 +163,8 @@ class SymbolChecker {
     for (const std::string_view f : kFunctions) {
       if (f == name) return;
     }
-    v_.Error(Rule::kSym05)
-        << "the function " << name << " in an expression has no known meaning";
+    v_.Error(Rule::kSym05) << "the function " << name
+                           << " in an expression has no known meaning";
   }
 
   void CheckRanges() {
@@ -142,8 +174,9 @@ class SymbolChecker {
       const std::string& key = range.key;
       // V-SYM-01: a range holds a number.
       if (range.min && range.max && *range.min > *range.max) {
-        v_.Error(Rule::kSym01) << "the range of " << key << " is empty: "
-                               << *range.min << " to " << *range.max;
+        v_.Error(Rule::kSym01)
+            << "the range of " << key << " is empty: " << *range.min << " to "
+            << *range.max;
       }
       if (!range.expr.valid()) continue;
       // V-SYM-02: one range per expression.

@@ -68,7 +68,11 @@ class OpChapter {
 
  private:
   enum class Family : uint8_t {
-    kNew, kPlain, kHigherOrder, kScalarFunction, kMalformed
+    kNew,
+    kPlain,
+    kHigherOrder,
+    kScalarFunction,
+    kMalformed
   };
   Family FamilyOf(OpId op);
   void CheckArguments(GraphId g, NodeId n, const BoundArgs& bound,
@@ -90,8 +94,7 @@ void VerifyHigherOrder(const Verification& v, GraphId g, NodeId n);
 // V-TYPE of one node after another.
 class TypeChapter {
  public:
-  explicit TypeChapter(const Verification& v)
-      : v_(v), inference_(v.program) {}
+  explicit TypeChapter(const Verification& v) : v_(v), inference_(v.program) {}
   void Check(GraphId g, NodeId n, const BoundArgs* bound);
 
  private:

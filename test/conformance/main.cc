@@ -101,8 +101,7 @@ int Main(int argc, char** argv) {
 #endif
   if (command && command->kind == "ops") {
     KnownFailures known;
-    if (!command->known.empty() &&
-        !ReadKnownFailures(command->known, &known)) {
+    if (!command->known.empty() && !ReadKnownFailures(command->known, &known)) {
       std::fprintf(stderr, "%s: can't be read\n", command->known.c_str());
       return 2;
     }

@@ -66,10 +66,10 @@ class ModelWriter {
     if (program_.file.schema_minor >= kMinMinor ||
         !program_.file.guards_code.empty()) {
       const bool states_guards = program_.file.has_guards_code &&
-                               program_.file.schema_minor >= kMinMinor;
-    if (states_guards || !program_.file.guards_code.empty()) {
-      AppendJsonStrings(program_.file.guards_code, o.Key("guards_code"));
-    }
+                                 program_.file.schema_minor >= kMinMinor;
+      if (states_guards || !program_.file.guards_code.empty()) {
+        AppendJsonStrings(program_.file.guards_code, o.Key("guards_code"));
+      }
     }
     Unknown("$", &o);
     o.Close();

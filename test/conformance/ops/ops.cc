@@ -189,8 +189,7 @@ std::string Replay(element record, const OpSchema& schema, Kernel kernel,
 
 // False when the operator's files can't be read.
 bool ReplayOperator(const std::string& folder, const std::string& name,
-                    bool verbose, const KnownFailures& known,
-                    Counts* counts) {
+                    bool verbose, const KnownFailures& known, Counts* counts) {
   const std::string base = folder + "/" + name;
   simdjson::dom::parser parser;
   simdjson::dom::array records;
@@ -265,8 +264,8 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
     if (list) {
       std::printf("%s\n", name.c_str());
     } else {
-      readable = ReplayOperator(folder, name, verbose, known, &counts) &&
-                 readable;
+      readable =
+          ReplayOperator(folder, name, verbose, known, &counts) && readable;
     }
   }
   if (!list) {

@@ -61,12 +61,12 @@ class Builder {
 
   // An argument: a literal, a value, or a list of both.
   struct Item {
-    Item(ValueId v) : value(v) {}                       // NOLINT
-    Item(Arg a) : literal(a) {}                         // NOLINT
-    Item(int v) : literal(Arg::Int(v)) {}               // NOLINT
-    Item(double v) : literal(Arg::Float(v)) {}          // NOLINT
-    Item(bool v) : literal(Arg::Bool(v)) {}             // NOLINT
-    Item(DType v) : literal(Arg::Dtype(v)) {}           // NOLINT
+    Item(ValueId v) : value(v) {}                                      // NOLINT
+    Item(Arg a) : literal(a) {}                                        // NOLINT
+    Item(int v) : literal(Arg::Int(v)) {}                              // NOLINT
+    Item(double v) : literal(Arg::Float(v)) {}                         // NOLINT
+    Item(bool v) : literal(Arg::Bool(v)) {}                            // NOLINT
+    Item(DType v) : literal(Arg::Dtype(v)) {}                          // NOLINT
     Item(std::vector<Item> v) : items(std::move(v)), is_list(true) {}  // NOLINT
     ValueId value;
     Arg literal;
@@ -75,8 +75,8 @@ class Builder {
   };
   void Set(ArgId at, NodeId user, const Item& item) {
     if (item.is_list) {
-      const ArgRange range = program.NewArgs(
-          static_cast<uint32_t>(item.items.size()));
+      const ArgRange range =
+          program.NewArgs(static_cast<uint32_t>(item.items.size()));
       for (size_t i = 0; i < item.items.size(); ++i) {
         Set(range[i], user, item.items[i]);
       }

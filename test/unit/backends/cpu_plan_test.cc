@@ -33,8 +33,7 @@ TENON_NOINLINE void* operator new(size_t size) {
   std::abort();
 }
 TENON_NOINLINE void* operator new[](size_t size) { return operator new(size); }
-TENON_NOINLINE void* operator new(size_t size,
-                                  const std::nothrow_t&) noexcept {
+TENON_NOINLINE void* operator new(size_t size, const std::nothrow_t&) noexcept {
   return Allocate(size);
 }
 TENON_NOINLINE void* operator new[](size_t size,

@@ -48,8 +48,7 @@ std::string Difference(const RuntimeValue& a, const RuntimeValue& b) {
     return a.tensor().ToString() + " and " + b.tensor().ToString();
   }
   const Tensor x = a.tensor().Contiguous(), y = b.tensor().Contiguous();
-  const size_t bytes =
-      static_cast<size_t>(x.numel()) * SizeBytes(x.dtype());
+  const size_t bytes = static_cast<size_t>(x.numel()) * SizeBytes(x.dtype());
   return bytes == 0 || std::memcmp(x.raw(), y.raw(), bytes) == 0
              ? ""
              : "values differ";

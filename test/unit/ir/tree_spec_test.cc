@@ -51,9 +51,9 @@ TEST(TreeSpec, DefaultdictKeysLieInItsContext) {
 
 TEST(TreeSpec, LeafPathsOfACall) {
   const TreeSpec leaf = TreeSpec::Leaf();
-  const TreeSpec spec = TreeSpec::Tuple(
-      {TreeSpec::Tuple({leaf, TreeSpec::List({leaf, leaf})}),
-       TreeSpec::Dict({"k"}, {TreeSpec::Dict({"a"}, {leaf})})});
+  const TreeSpec spec =
+      TreeSpec::Tuple({TreeSpec::Tuple({leaf, TreeSpec::List({leaf, leaf})}),
+                       TreeSpec::Dict({"k"}, {TreeSpec::Dict({"a"}, {leaf})})});
   EXPECT_EQ(CallLeafPaths(spec),
             (std::vector<std::string>{"args.0", "args.1.0", "args.1.1",
                                       "kwargs.k.a"}));

@@ -61,12 +61,12 @@ TEST(ShapeSliceTest, ChunkMayGiveFewer) {
 }
 
 TEST(ShapeJoinTest, CatPromotesAndSkipsEmpty1d) {
-  const auto out = CallOperator(
-      "aten.cat.default",
-      // A list of one list: braces alone would copy the inner one.
-      {RuntimeValue(RuntimeValue::List{Count({1, 2}, DType::kInt64),
-                                       Tensor::Empty(DType::kFloat32, {0}),
-                                       Count({1, 2})})});
+  const auto out =
+      CallOperator("aten.cat.default",
+                   // A list of one list: braces alone would copy the inner one.
+                   {RuntimeValue(RuntimeValue::List{
+                       Count({1, 2}, DType::kInt64),
+                       Tensor::Empty(DType::kFloat32, {0}), Count({1, 2})})});
   ASSERT_EQ(out.error, "");
   EXPECT_EQ(out.tensor().dtype(), DType::kFloat32);
   ExpectValues(out.tensor(), {0, 1, 0, 1});

@@ -59,10 +59,10 @@ TEST(Outline, P1RefusesRegionsThatNeedEachOther) {
   const ValueId e = b.Op(kRoot, "aten.relu.default", {d}, "d");
   b.Return(kRoot, {c, e});
   Diagnostics diags;
-  EXPECT_FALSE(OutlineRegions(&b.program, kRoot,
-                              {{"r", "", {Def(b, a), Def(b, e)}},
-                               {"s", "", {Def(b, c), Def(b, d)}}},
-                              diags));
+  EXPECT_FALSE(OutlineRegions(
+      &b.program, kRoot,
+      {{"r", "", {Def(b, a), Def(b, e)}}, {"s", "", {Def(b, c), Def(b, d)}}},
+      diags));
 }
 
 TEST(Outline, M1AWriteIsNotMovedPastARead) {
@@ -131,8 +131,8 @@ TEST(Lift, L9LiftUnliftLiftIsTheIdentity) {
   for (const char* fqn : {"w", "count"}) {
     StateEntry entry;
     entry.fqn = b.context().Intern(fqn);
-    entry.kind = fqn[0] == 'w' ? StateKind::kParameter
-                               : StateKind::kNonPersistentBuffer;
+    entry.kind =
+        fqn[0] == 'w' ? StateKind::kParameter : StateKind::kNonPersistentBuffer;
     entry.type = b.type;
     b.program.state.Add(entry);
   }

@@ -10,8 +10,7 @@
 namespace tenon {
 namespace {
 
-Program Generate(testing::ProgramShape shape, size_t num_nodes,
-                 uint64_t seed) {
+Program Generate(testing::ProgramShape shape, size_t num_nodes, uint64_t seed) {
   testing::GeneratorOptions options;
   options.shape = shape;
   options.num_nodes = num_nodes;
@@ -34,8 +33,7 @@ std::vector<uint32_t> RandomColors(const Program& program, uint32_t num_colors,
 TEST(Cut, P1RegionsOfAnyColoringCanBeOutlined) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Program program =
-        Generate(testing::ProgramShape::kRandom, 60, seed);
+    Program program = Generate(testing::ProgramShape::kRandom, 60, seed);
     const uint32_t num_colors = 1 + static_cast<uint32_t>(seed % 5);
     const auto color = RandomColors(program, num_colors, seed);
     std::vector<RegionNodes> regions;

@@ -103,14 +103,14 @@ TEST(TextParse, ErrorsSayWhereAndWhat) {
       {Main("%a : f32[n] = t.op()"),
        "3:10: found 'n', expected a declared symbol: 'symbol n (positive=True, "
        "integer=True)' further up"},
-      {Main("%a : f32[2 = t.op()"),
-       "3:10: found no ']' after this expression"},
+      {Main("%a : f32[2 = t.op()"), "3:10: found no ']' after this expression"},
       {Main("%a : f33[2] = t.op()"),
        "3:6: found 'f33', expected a type, like f32[2, 3], SymInt(s0) or None"},
       {Main("%a : f32[2] aten.relu.default(%x)"),
        "3:13: found 'aten.relu.default', expected ',' or '='"},
-      {Main("aten.relu.default(%x"), "4:1: found 'return', expected ',' or "
-                                     "')'"},
+      {Main("aten.relu.default(%x"),
+       "4:1: found 'return', expected ',' or "
+       "')'"},
       {Main("t.op(9223372036854775808)"),
        "3:6: found '9223372036854775808', expected an integer of at most 64 "
        "bits"},
@@ -136,10 +136,12 @@ TEST(TextParse, ErrorsSayWhereAndWhat) {
       {Main("get_attr \"w\""),
        "3:10: found '\"w\"', expected a parameter, buffer or constant that was "
        "defined before"},
-      {Main("") + "}", "6:1: found '}', expected a statement: graph, "
-                       "parameter, buffer, symbol, ... or the end"},
-      {"tenon 1 graph @m() {", "1:21: found the end of the text, expected a "
-                               "node or 'return'"},
+      {Main("") + "}",
+       "6:1: found '}', expected a statement: graph, "
+       "parameter, buffer, symbol, ... or the end"},
+      {"tenon 1 graph @m() {",
+       "1:21: found the end of the text, expected a "
+       "node or 'return'"},
       {"tenon 1 storage @1 = 0 bytes hex\"\"",
        "1:17: found '@1', expected @0, as storages are numbered in order"},
       {"tenon 1 storage @0 = 3 bytes hex\"00\"",
@@ -182,8 +184,8 @@ TEST(TextParse, TheSourceLineIsShownWithACaret) {
 
 TEST(TextParse, LongLinesAreNotShown) {
   Diagnostics diags;
-  EXPECT_FALSE(ParseText(Main("t.op(" + std::string(100000, ' ') + "%y)"),
-                         diags));
+  EXPECT_FALSE(
+      ParseText(Main("t.op(" + std::string(100000, ' ') + "%y)"), diags));
   EXPECT_LT(diags.ToString().size(), 200u);
 }
 

@@ -90,8 +90,8 @@ TEST(TextRoundTrip, SmallestProgram) {
 }
 
 TEST(TextRoundTrip, IntegerLimits) {
-  for (const int64_t v : {INT64_MIN, INT64_MIN + 1, int64_t{-1}, int64_t{0},
-                          INT64_MAX}) {
+  for (const int64_t v :
+       {INT64_MIN, INT64_MIN + 1, int64_t{-1}, int64_t{0}, INT64_MAX}) {
     Maker m;
     const Program p = WithArg(m, Arg::Int(v));
     EXPECT_EQ(OnlyArg(p).kind, ArgKind::kInt);
@@ -269,8 +269,7 @@ TEST(TextRoundTrip, PassKindsAndNames) {
       for (const std::string_view name : {"self", "other", "odd name", ""}) {
         Maker m;
         m.program.AddGraph("main");
-        const NodeId n =
-            m.Op("aten.add.Tensor", {Arg::Int(1), Arg::Int(2)});
+        const NodeId n = m.Op("aten.add.Tensor", {Arg::Int(1), Arg::Int(2)});
         const ArgRange range = m.program.node(n).args;
         m.program.SetArgLabel(range[0], m.S("self"), first);
         m.program.SetArgLabel(range[1], m.S(name), second);
@@ -387,13 +386,12 @@ TEST(TextRoundTrip, SymbolsThatShareANameStayApart) {
   Maker m;
   const GraphId g = m.program.AddGraph("main");
   Context& c = m.context();
-  const ExprId symbols[] = {
-      c.exprs.Symbol("s0", "positive=True, integer=True"),
-      c.exprs.Symbol("s0", "integer=True"),
-      c.exprs.Symbol("oo", "integer=True"),
-      c.exprs.Symbol("odd name", "integer=True"),
-      c.exprs.Symbol("s1", ""),
-      c.exprs.Symbol("s2", "a=\"b\", c")};
+  const ExprId symbols[] = {c.exprs.Symbol("s0", "positive=True, integer=True"),
+                            c.exprs.Symbol("s0", "integer=True"),
+                            c.exprs.Symbol("oo", "integer=True"),
+                            c.exprs.Symbol("odd name", "integer=True"),
+                            c.exprs.Symbol("s1", ""),
+                            c.exprs.Symbol("s2", "a=\"b\", c")};
   for (const ExprId s : symbols) {
     Type t;
     t.kind = TypeKind::kSymInt;
@@ -403,8 +401,7 @@ TEST(TextRoundTrip, SymbolsThatShareANameStayApart) {
   m.program.signature.inputs.resize(6);
   const Program p = RoundTrip(m.program);
   for (size_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(p.context().exprs.PrintSrepr(
-                  p.type(p.root().inputs[i]).sym.expr),
+    EXPECT_EQ(p.context().exprs.PrintSrepr(p.type(p.root().inputs[i]).sym.expr),
               c.exprs.PrintSrepr(symbols[i]));
     EXPECT_TRUE(p.type(p.root().inputs[i]).sym.has_hint);
   }
@@ -414,12 +411,12 @@ TEST(TextRoundTrip, OddAndRepeatedLabels) {
   Maker m;
   const GraphId g = m.program.AddGraph("a graph");
   const TypeId type = m.Tensor(DType::kFloat32, {2});
-  const std::vector<std::string> labels = {"add", "add", "", "a b", "a b", "",
-                                           "add#2", "0", "add", "%x", "\n"};
+  const std::vector<std::string> labels = {
+      "add", "add", "", "a b", "a b", "", "add#2", "0", "add", "%x", "\n"};
   std::vector<ValueId> inputs;
   for (const std::string& label : labels) {
-    inputs.push_back(m.program.AddInput(
-        g, type, label.empty() ? StringId() : m.S(label)));
+    inputs.push_back(
+        m.program.AddInput(g, type, label.empty() ? StringId() : m.S(label)));
   }
   m.program.signature.inputs.resize(labels.size());
   // One node per input, so that each mention is checked.
@@ -477,12 +474,13 @@ TEST(TextRoundTrip, FormsOfResults) {
   const std::vector<Form> forms = {
       {},
       {{Kind::kList, 3}},
-      {{Kind::kList, 1}, {Kind::kValue, 0}, {Kind::kNone, 0},
-       {Kind::kList, 1}},
-      {{Kind::kNone, 0}, {Kind::kValue, 0}, {Kind::kValue, 0},
+      {{Kind::kList, 1}, {Kind::kValue, 0}, {Kind::kNone, 0}, {Kind::kList, 1}},
+      {{Kind::kNone, 0},
+       {Kind::kValue, 0},
+       {Kind::kValue, 0},
        {Kind::kValue, 0}},
       {{Kind::kList, 0}, {Kind::kList, 3}},
-      {{Kind::kList, 7}},                     // doesn't fit three results
+      {{Kind::kList, 7}},  // doesn't fit three results
       {{Kind::kList, 0xFFFFFFFEu}, {Kind::kNone, 0}}};
   for (const Form& form : forms) {
     Maker m;
@@ -505,8 +503,8 @@ TEST(TextRoundTrip, StateAndSignature) {
   const GraphId g = m.program.AddGraph("main");
   auto bytes = std::make_shared<std::string>(1000, 'x');
   const TypeId type = m.Tensor(DType::kUInt8, {2});
-  const StorageId small = m.program.state.AddStorage(
-      {AsBytes(*bytes).first(5), bytes, false});
+  const StorageId small =
+      m.program.state.AddStorage({AsBytes(*bytes).first(5), bytes, false});
   const StorageId large =
       m.program.state.AddStorage({AsBytes(*bytes), bytes, false});
   const StorageId weightless = m.program.state.AddStorage({{}, nullptr, true});
@@ -524,10 +522,13 @@ TEST(TextRoundTrip, StateAndSignature) {
   std::vector<ValueId> inputs;
   using I = InputKind;
   const std::vector<InputSpec> specs = {
-      {I::kParameter, StateId(1u), false}, {I::kBuffer, StateId(2u), false},
+      {I::kParameter, StateId(1u), false},
+      {I::kBuffer, StateId(2u), false},
       {I::kConstantTensor, StateId(4u), false},
-      {I::kObject, StateId(5u), false},    {I::kToken, StateId(), false},
-      {I::kParameter, StateId(), false},   {I::kUserInput, StateId(), true},
+      {I::kObject, StateId(5u), false},
+      {I::kToken, StateId(), false},
+      {I::kParameter, StateId(), false},
+      {I::kUserInput, StateId(), true},
       {I::kUserInput, StateId(), false}};
   for (size_t i = 0; i < specs.size(); ++i) {
     inputs.push_back(m.program.AddInput(g, type, m.S("x")));
@@ -648,13 +649,13 @@ TEST(TextRoundTrip, GraphsDelegatesRegions) {
   call(NodeKind::kDelegateCall);
   call(NodeKind::kOutput);
   call(NodeKind::kGetState);
-  const NodeId cond = m.Op("higher_order.cond",
-                           {Arg::OfGraph(first), Arg::OfGraph(second)});
+  const NodeId cond =
+      m.Op("higher_order.cond", {Arg::OfGraph(first), Arg::OfGraph(second)});
   q.mutable_node(cond).single_return = SingleReturn::kTrue;
-  q.mutable_node(cond).metadata = m.context().InternMetadata(
-      {{m.S("stack_trace"), m.S("a\nb\n\n")},
-       {m.S("odd key"), m.S("")},
-       {m.S("odd key"), m.S("\nx")}});
+  q.mutable_node(cond).metadata =
+      m.context().InternMetadata({{m.S("stack_trace"), m.S("a\nb\n\n")},
+                                  {m.S("odd key"), m.S("")},
+                                  {m.S("odd key"), m.S("\nx")}});
 
   const Program p = RoundTrip(q);
   ASSERT_EQ(p.num_graphs(), 4u);
@@ -681,8 +682,7 @@ TEST(TextRoundTrip, GraphsDelegatesRegions) {
   EXPECT_EQ(p.node(nodes[5]).kind, NodeKind::kGetState);
   EXPECT_EQ(p.args(nodes[6])[1].graph, GraphId(2u));
   EXPECT_EQ(p.node(nodes[6]).single_return, SingleReturn::kTrue);
-  const Metadata& metadata =
-      p.context().metadata(p.node(nodes[6]).metadata);
+  const Metadata& metadata = p.context().metadata(p.node(nodes[6]).metadata);
   ASSERT_EQ(metadata.size(), 3u);
   EXPECT_EQ(p.view(metadata[0].second), "a\nb\n\n");
   EXPECT_EQ(p.view(metadata[2].second), "\nx");
@@ -718,19 +718,19 @@ TEST(TextRoundTrip, FileInfoSpecsAndModuleCalls) {
   spaced.context = "[\"b\" ]";
   T tuple_with_context = T::Tuple({});
   tuple_with_context.context = "\"x\"";
-  q.in_spec = T::Tuple({T::Tuple({odd, json, spaced, tuple_with_context}),
-                        T::Dict({"a", "odd key", "\xC3\xA4\n"},
-                                {T::List({}), T::List({T::Leaf()}),
-                                 T::Tuple({T::Leaf()})})});
+  q.in_spec = T::Tuple(
+      {T::Tuple({odd, json, spaced, tuple_with_context}),
+       T::Dict({"a", "odd key", "\xC3\xA4\n"},
+               {T::List({}), T::List({T::Leaf()}), T::Tuple({T::Leaf()})})});
   q.out_spec = T::Leaf();
   q.has_forward_arg_names = true;
   q.forward_arg_names = {"a", "odd name"};
   q.has_root_module_call = false;
-  q.ranges = {{m.context().exprs.Symbol("s0", "integer=True"), "s0", 2,
-               std::nullopt},
-              {m.context().exprs.Symbol("s0", "integer=True"), "odd",
-               std::nullopt, INT64_MAX},
-              {ExprId(), "Mod(s0, 2)", INT64_MIN, 3}};
+  q.ranges = {
+      {m.context().exprs.Symbol("s0", "integer=True"), "s0", 2, std::nullopt},
+      {m.context().exprs.Symbol("s0", "integer=True"), "odd", std::nullopt,
+       INT64_MAX},
+      {ExprId(), "Mod(s0, 2)", INT64_MIN, 3}};
   ModuleCall call;
   call.fqn = m.S("net");
   call.has_signature = true;

@@ -19,9 +19,9 @@ constexpr Option kOptions[] = {
 
 ExitCode RunNothing(const CommandLine&, Console&) { return ExitCode::kFine; }
 
-constexpr Verb kVerb = {"probe", "FILE", 1,        2,         "probes",
-                        "Probes a file.", "tenon probe x\n", kOptions,
-                        RunNothing};
+constexpr Verb kVerb = {
+    "probe",           "FILE",   1,         2, "probes", "Probes a file.",
+    "tenon probe x\n", kOptions, RunNothing};
 
 class CommandLineTest : public testing::Test {
  protected:

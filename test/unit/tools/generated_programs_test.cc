@@ -77,7 +77,8 @@ TEST_P(ShapeTest, Verifies) {
           Generate(Options(GetParam(), 40, seed, with_calls));
       Diagnostics diags;
       EXPECT_TRUE(Verify(program, VerifyOptions(), diags).ok())
-          << "seed " << seed << "\n" << diags.ToString() << Text(program);
+          << "seed " << seed << "\n"
+          << diags.ToString() << Text(program);
       if (diags.has_errors()) return;
     }
   }
@@ -98,12 +99,12 @@ TEST_P(ShapeTest, PrintsAndParsesBack) {
     const Program program = Generate(Options(GetParam(), 40, seed, true));
     const std::string text = Text(program);
     Diagnostics diags;
-    const auto parsed =
-        ParseProgram(text, "t", std::make_shared<Context>(),
-                     [](const Digest&) {
-                       return std::pair<Bytes, std::shared_ptr<const void>>();
-                     },
-                     diags);
+    const auto parsed = ParseProgram(
+        text, "t", std::make_shared<Context>(),
+        [](const Digest&) {
+          return std::pair<Bytes, std::shared_ptr<const void>>();
+        },
+        diags);
     ASSERT_TRUE(parsed.ok()) << diags.ToString() << text;
     EXPECT_EQ(Text(*parsed), text);
     EXPECT_EQ(WiringDigest(*parsed), WiringDigest(program)) << text;
@@ -121,7 +122,8 @@ TEST_P(ShapeTest, IsWrittenAndReadBack) {
                               Pt2ReadOptions(), diags);
     ASSERT_TRUE(read.ok()) << diags.ToString();
     EXPECT_EQ(WiringDigest(*read), WiringDigest(program))
-        << "seed " << seed << "\n" << Text(program) << Text(*read);
+        << "seed " << seed << "\n"
+        << Text(program) << Text(*read);
     EXPECT_TRUE(tools::CompareState(program, *read).empty());
   }
 }
@@ -135,7 +137,8 @@ TEST_P(ShapeTest, StaysTheSameWhenCutAtRandomAndJoined) {
     options.cut_seed = seed;
     Diagnostics diags;
     ASSERT_TRUE(ExportProgram(&cut, options, diags).ok())
-        << "seed " << seed << "\n" << diags.ToString() << Text(program);
+        << "seed " << seed << "\n"
+        << diags.ToString() << Text(program);
     EXPECT_EQ(WiringDigest(cut), WiringDigest(program)) << "seed " << seed;
   }
 }
@@ -147,7 +150,8 @@ TEST_P(ShapeTest, StaysTheSameWhenChildrenAreJoined) {
     Diagnostics diags;
     ASSERT_TRUE(JoinAll(&joined, diags).ok()) << diags.ToString();
     EXPECT_TRUE(Verify(joined, VerifyOptions(), diags).ok())
-        << "seed " << seed << "\n" << diags.ToString();
+        << "seed " << seed << "\n"
+        << diags.ToString();
     EXPECT_EQ(WiringDigest(joined), WiringDigest(program)) << "seed " << seed;
   }
 }
@@ -200,12 +204,13 @@ TEST(ChoicesTest, AnyBytesAreAProgram) {
     testing::Choices choices(seed);
     std::string bytes(choices.Below(300), '\0');
     for (char& c : bytes) c = static_cast<char>(choices.Below(256));
-    const Program program = GenerateProgram(
-        Options(ProgramShape::kRandom, 20, 0, true), AsBytes(bytes),
-        std::make_shared<Context>());
+    const Program program =
+        GenerateProgram(Options(ProgramShape::kRandom, 20, 0, true),
+                        AsBytes(bytes), std::make_shared<Context>());
     Diagnostics diags;
     EXPECT_TRUE(Verify(program, VerifyOptions(), diags).ok())
-        << "seed " << seed << "\n" << diags.ToString();
+        << "seed " << seed << "\n"
+        << diags.ToString();
   }
 }
 

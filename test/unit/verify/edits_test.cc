@@ -64,8 +64,8 @@ struct Sample : Builder {
     const NodeId again = program.NewNode(NodeKind::kChildCall);
     program.mutable_node(again).child = child;
     Node(again, {buffer}, {type}, Program::kRoot);
-    const ValueId any = Value("aten.any.default", {sum},
-                              Literals(DType::kBool, {}));
+    const ValueId any =
+        Value("aten.any.default", {sum}, Literals(DType::kBool, {}));
     cond = Op("higher_order.cond",
               {any, Arg::OfGraph(yes), Arg::OfGraph(no),
                std::vector<Item>{program.node(call).results[0]}},
@@ -241,34 +241,72 @@ TEST(Edits, AnyNumbersAreSurvived) {
   for (int round = 0; round < 20000; ++round) {
     Sample s;
     for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits) {
-      tenon::Node& node = s.program.mutable_node(
-          NodeId(random() % s.program.num_nodes()));
-      tenon::Value& value = s.program.mutable_value(
-          ValueId(random() % s.program.num_values()));
-      Graph& graph = s.program.mutable_graph(
-          GraphId(random() % s.program.num_graphs()));
+      tenon::Node& node =
+          s.program.mutable_node(NodeId(random() % s.program.num_nodes()));
+      tenon::Value& value =
+          s.program.mutable_value(ValueId(random() % s.program.num_values()));
+      Graph& graph =
+          s.program.mutable_graph(GraphId(random() % s.program.num_graphs()));
       switch (random() % 20) {
-        case 0: node.prev = NodeId(any()); break;
-        case 1: node.next = NodeId(any()); break;
-        case 2: node.op = OpId(any()); break;
-        case 3: node.child = GraphId(any()); break;
-        case 4: node.delegate = DelegateId(any()); break;
-        case 5: node.args = {any(), any()}; break;
-        case 6: node.results = {any(), any()}; break;
-        case 7: node.form = FormId(any()); break;
-        case 8: node.kind = static_cast<NodeKind>(random() % 6); break;
-        case 9: node.name = StringId(any()); break;
-        case 10: value.def = NodeId(any()); break;
-        case 11: value.type = TypeId(any()); break;
-        case 12: value.index = any(); break;
-        case 13: value.first_use = UseId(any()); break;
-        case 14: value.num_uses = any(); break;
-        case 15: graph.first = NodeId(any()); break;
-        case 16: graph.output = NodeId(any()); break;
-        case 17: graph.inputs.push_back(ValueId(any())); break;
-        case 18: graph.is_erased = true; break;
-        case 19: s.program.signature.inputs[random() % 3].state =
-                     StateId(any());
+        case 0:
+          node.prev = NodeId(any());
+          break;
+        case 1:
+          node.next = NodeId(any());
+          break;
+        case 2:
+          node.op = OpId(any());
+          break;
+        case 3:
+          node.child = GraphId(any());
+          break;
+        case 4:
+          node.delegate = DelegateId(any());
+          break;
+        case 5:
+          node.args = {any(), any()};
+          break;
+        case 6:
+          node.results = {any(), any()};
+          break;
+        case 7:
+          node.form = FormId(any());
+          break;
+        case 8:
+          node.kind = static_cast<NodeKind>(random() % 6);
+          break;
+        case 9:
+          node.name = StringId(any());
+          break;
+        case 10:
+          value.def = NodeId(any());
+          break;
+        case 11:
+          value.type = TypeId(any());
+          break;
+        case 12:
+          value.index = any();
+          break;
+        case 13:
+          value.first_use = UseId(any());
+          break;
+        case 14:
+          value.num_uses = any();
+          break;
+        case 15:
+          graph.first = NodeId(any());
+          break;
+        case 16:
+          graph.output = NodeId(any());
+          break;
+        case 17:
+          graph.inputs.push_back(ValueId(any()));
+          break;
+        case 18:
+          graph.is_erased = true;
+          break;
+        case 19:
+          s.program.signature.inputs[random() % 3].state = StateId(any());
           break;
       }
     }
