@@ -24,8 +24,6 @@ if [ -e $shared/corpus/pt2/slice.json ]; then
     $build/conformance pt2 $shared/corpus/pt2/slice.json
   run_part "damaged files" \
     $build/conformance broken $shared/corpus/pt2/broken/manifest.json
-  run_part "damaged programs" \
-    $build/conformance broken $shared/corpus/pt2/broken/manifest.json
   run_part "recorded operator calls" $build/conformance ops $shared/ops/vectors \
     --known test/conformance/ops_known_failures.tsv
 else

@@ -1,0 +1,207 @@
+// Calling programs: rules S-5, S-6, M-1.
+#include "runtime/session.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/binding.h"
+#include "runtime/draw_inputs.h"
+#include "text/text.h"
+
+namespace tenon {
+namespace {
+
+Program Parse(std::string_view text) {
+  Diagnostics diags;
+  auto program = ParseProgram(text, "test", std::make_shared<Context>(),
+                              PayloadSource(), diags);
+  EXPECT_TRUE(program) << diags.ToString();
+  return std::move(*program);
+}
+
+// forward(x: f32[s0, 2], *, first: f32[s0, 2], flag=True): x - first
+constexpr std::string_view kKeywords = R"(tenon 1
+symbol s0 (positive=True, integer=True)
+range s0 in [2, 4]
+in_spec ((*,), {first: *, flag: *})
+out_spec *
+graph @main(%x : f32[s0, 2], %first : f32[s0, 2], %flag : bool True) {
+  %sub : f32[s0, 2] = aten.sub.Tensor(%x, %first)
+  return (%sub)
+}
+)";
+
+// A counter that is written in place, then an index that may be out of range.
+constexpr std::string_view kCounter = R"(tenon 1
+storage @0 = 4 bytes hex"00000000"
+buffer "n" : f32[] = @0
+in_spec ((*,), {})
+out_spec *
+graph @main(%n : f32[] = buffer "n", %i : i64[1]) {
+  %add_ : f32[] = aten.add_.Tensor(%n, 1)
+  %full : f32[3] = aten.full.default([3], 7.0)
+  %index : f32[1] = aten.index_select.default(%full, 0, %i)
+  %add : f32[1] = aten.add.Tensor(%index, %add_)
+  return (%add)
+}
+)";
+
+std::unique_ptr<Session> Load(std::string_view text) {
+  Diagnostics diags;
+  auto session = Session::Load(std::make_shared<const Program>(Parse(text)),
+                               SessionOptions(), diags);
+  EXPECT_TRUE(session) << diags.ToString();
+  return std::move(*session);
+}
+
+Tensor Filled(Sizes sizes, float value) {
+  Tensor t = Tensor::Empty(DType::kFloat32, std::move(sizes));
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    t.mutable_data<float>()[i] = value;
+  }
+  return t;
+}
+
+Tensor Index(int64_t i) {
+  Tensor t = Tensor::Empty(DType::kInt64, {1});
+  *t.mutable_data<int64_t>() = i;
+  return t;
+}
+
+CallArguments Keywords(Tensor x, Tensor first, RuntimeValue flag = true) {
+  CallArguments call;
+  call.args = {PyTree::Leaf(std::move(x))};
+  call.kwargs = {{"flag", PyTree::Leaf(std::move(flag))},
+                 {"first", PyTree::Leaf(std::move(first))}};
+  return call;
+}
+
+std::string ErrorOf(Session& session, const CallArguments& call) {
+  Diagnostics diags;
+  EXPECT_FALSE(session.Run(call, diags));
+  return diags.ToString();
+}
+
+TEST(Session, S5KeywordsComeInAnyOrder) {
+  const auto session = Load(kKeywords);
+  Diagnostics diags;
+  auto out =
+      session->Run(Keywords(Filled({3, 2}, 5), Filled({3, 2}, 3)), diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  EXPECT_TRUE(out->spec.is_leaf);
+  ASSERT_EQ(out->leaves.size(), 1u);
+  EXPECT_EQ(out->leaves[0].tensor().data<float>()[5], 2);
+}
+
+TEST(Session, S5NamesWhatIsMissingUnexpectedOrDoubled) {
+  const auto session = Load(kKeywords);
+  CallArguments call = Keywords(Filled({3, 2}, 5), Filled({3, 2}, 3));
+  call.kwargs[1].first = "second";
+  std::string error = ErrorOf(*session, call);
+  EXPECT_NE(error.find("key \"second\""), std::string::npos) << error;
+  EXPECT_NE(error.find("no key \"first\""), std::string::npos) << error;
+  call.kwargs[1].first = "flag";
+  error = ErrorOf(*session, call);
+  EXPECT_NE(error.find("kwargs.flag: found this argument twice"),
+            std::string::npos)
+      << error;
+  call = Keywords(Filled({3, 2}, 5), Filled({3, 2}, 3));
+  call.args.push_back(call.args[0]);
+  EXPECT_NE(ErrorOf(*session, call).find("builtins.tuple of 2"),
+            std::string::npos);
+}
+
+TEST(Session, S5ComparesDtypeRankAndSizes) {
+  const auto session = Load(kKeywords);
+  const Tensor good = Filled({3, 2}, 1);
+  std::string error =
+      ErrorOf(*session, Keywords(Tensor::Zeros(DType::kFloat64, {3, 2}), good));
+  EXPECT_NE(error.find("args.0: found f64[3, 2], expected float32[s0, 2]"),
+            std::string::npos)
+      << error;
+  error = ErrorOf(*session, Keywords(good, Filled({3}, 1)));
+  EXPECT_NE(error.find("kwargs.first: found f32[3]"), std::string::npos);
+  error = ErrorOf(*session, Keywords(good, Filled({3, 3}, 1)));
+  EXPECT_NE(error.find("found f32[3, 3]"), std::string::npos);
+  // One symbol, two sizes.
+  error = ErrorOf(*session, Keywords(good, Filled({4, 2}, 1)));
+  EXPECT_NE(error.find("found size 4 for s0, which is 3 by args.0"),
+            std::string::npos)
+      << error;
+  // Outside the range.
+  error = ErrorOf(*session, Keywords(Filled({5, 2}, 1), Filled({5, 2}, 1)));
+  EXPECT_NE(error.find("found s0 = 5, expected 2 to 4"), std::string::npos)
+      << error;
+}
+
+TEST(Session, S5RespectsStrides) {
+  const auto session = Load(kKeywords);
+  Tensor x = Filled({2, 3}, 0);
+  for (int i = 0; i < 6; ++i) x.mutable_data<float>()[i] = float(i);
+  const Tensor transposed = x.View({3, 2}, {1, 3}, 0);
+  Diagnostics diags;
+  auto out = session->Run(Keywords(transposed, Filled({3, 2}, 0)), diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  const Tensor y = out->leaves[0].tensor().Contiguous();
+  EXPECT_EQ(y.data<float>()[1], 3);
+  EXPECT_EQ(y.data<float>()[2], 1);
+}
+
+TEST(Session, S6ComparesWhatWasFixedAtExport) {
+  const auto session = Load(kKeywords);
+  const Tensor good = Filled({3, 2}, 1);
+  const std::string error = ErrorOf(*session, Keywords(good, good, false));
+  EXPECT_NE(error.find("kwargs.flag: found False, the program was exported "
+                       "with True"),
+            std::string::npos)
+      << error;
+}
+
+TEST(Session, StateCarriesOverAndAFailedCallChangesNone) {
+  const auto session = Load(kCounter);
+  Diagnostics diags;
+  auto out = session->RunFlat({Index(1)}, diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  EXPECT_EQ(*(*out)[0].tensor().data<float>(), 8);
+  EXPECT_EQ(*session->State("n").data<float>(), 1);
+  // The counter was written when the index turns out to be wrong.
+  EXPECT_FALSE(session->RunFlat({Index(3)}, diags));
+  EXPECT_NE(diags.ToString().find("aten.index_select.default"),
+            std::string::npos);
+  EXPECT_EQ(*session->State("n").data<float>(), 1);
+  out = session->RunFlat({Index(0)}, diags);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(*session->State("n").data<float>(), 2);
+  session->ResetState();
+  EXPECT_EQ(*session->State("n").data<float>(), 0);
+}
+
+TEST(Binding, SolvesDerivedSizes) {
+  Context context;
+  SymbolScope scope;
+  std::string error;
+  size_t at = 0;
+  const auto e = context.exprs.Parse("3*s0 + 1", &scope, &error, &at);
+  ASSERT_TRUE(e);
+  SymbolValues values;
+  EXPECT_FALSE(SolveSymbol(context, *e, 9, &values));
+  EXPECT_TRUE(SolveSymbol(context, *e, 10, &values));
+  EXPECT_EQ(values.begin()->second, 3);
+}
+
+TEST(DrawInputs, StaysInRangesAndIsDeterministic) {
+  const Program program = Parse(kKeywords);
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    DrawOptions options;
+    options.seed = seed;
+    Diagnostics diags;
+    const auto a = DrawInputs(program, options, diags);
+    const auto b = DrawInputs(program, options, diags);
+    ASSERT_TRUE(a && b) << diags.ToString();
+    EXPECT_TRUE(CheckUserInputs(program, *a, diags)) << diags.ToString();
+    EXPECT_EQ((*a)[0].tensor().sizes(), (*b)[0].tensor().sizes());
+    EXPECT_EQ(*(*a)[0].tensor().data<float>(), *(*b)[0].tensor().data<float>());
+  }
+}
+
+}  // namespace
+}  // namespace tenon
