@@ -45,10 +45,20 @@ FormId Context::InternForm(Form form) {
     return i.kind == FormItem::Kind::kValue;
   });
   if (plain) return FormId();
-  const auto it = std::find(forms_.begin(), forms_.end(), form);
-  if (it != forms_.end()) return FormId(size_t(it - forms_.begin()));
+  uint64_t hash = form.size();
+  for (const FormItem& item : form) {
+    hash = (hash ^ static_cast<uint64_t>(item.kind)) * 0x9E3779B97F4A7C15ull;
+    hash = (hash ^ item.list_size) * 0x9E3779B97F4A7C15ull;
+    hash ^= hash >> 32;
+  }
+  const auto [begin, end] = form_by_hash_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (forms_[it->second.index] == form) return it->second;
+  }
+  const FormId id(forms_.size());
   forms_.push_back(std::move(form));
-  return FormId(forms_.size() - 1);
+  form_by_hash_.emplace(hash, id);
+  return id;
 }
 
 MetadataId Context::InternMetadata(Metadata metadata) {

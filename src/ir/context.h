@@ -73,6 +73,7 @@ class Context {
   std::deque<OpInfo> ops_;
   std::unordered_map<StringId, OpId> op_by_name_;
   std::deque<Form> forms_;
+  std::unordered_multimap<uint64_t, FormId> form_by_hash_;
   std::deque<Metadata> metadata_;
   std::unordered_multimap<uint64_t, MetadataId> metadata_by_hash_;
   TypeId none_type_;

@@ -87,7 +87,6 @@ std::optional<Command> ParseCommand(int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   const auto command = ParseCommand(argc, argv);
-#ifdef TENON_CONFORMANCE_PT2
   if (command && command->kind == "pt2") {
     return RunPt2(command->path, command->options);
   }
@@ -98,7 +97,6 @@ int Main(int argc, char** argv) {
     return ShowSideBySide(command->path, command->options.filter,
                           command->program);
   }
-#endif
   if (command && command->kind == "ops") {
     KnownFailures known;
     if (!command->known.empty() && !ReadKnownFailures(command->known, &known)) {

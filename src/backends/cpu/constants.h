@@ -1,5 +1,4 @@
-// Tensors whose bytes are known while planning. Apart from the IR: the
-// kernels' element access and the IR both have a TypeTag.
+// Tensors whose bytes are known while planning.
 #pragma once
 
 #include "tensor/value.h"
