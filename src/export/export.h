@@ -1,6 +1,6 @@
 // The main job: partition, outline, compile, join, lift, prove.
 //
-// Phases, each on a verified program:
+// Phases; after each that changes the program, all rules hold again:
 //   1 verify     the source holds all rules
 //   2 partition  which nodes each backend takes, grouped into regions
 //   3 outline    each region becomes a child graph and a call
@@ -8,7 +8,6 @@
 //   5 join       children without a payload go back into place, by position
 //   6 lift       state references become signature entries
 //   7 prove      the result has the source's wiring digest
-//   8 verify     the result holds all rules
 #pragma once
 
 #include <cstdint>
