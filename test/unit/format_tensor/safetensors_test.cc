@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "../scratch.h"
 #include "support/mapped_file.h"
 
 namespace tenon {
@@ -141,7 +142,7 @@ TEST(SafetensorsTest, WritesWhatItReads) {
       {"a \"quoted\" \x01 name", matrix.View({3, 2}, {1, 3}, 0)});
   content.tensors.push_back({"empty", Tensor::Empty(DType::kBool, {0, 4})});
   content.metadata.emplace_back("format", "pt");
-  const std::string path = testing::TempDir() + "/written.safetensors";
+  const std::string path = ScratchPath("written.safetensors");
   Diagnostics diags;
   ASSERT_TRUE(WriteSafetensors(path, content, diags)) << diags.ToString();
   const auto read = OpenSafetensors(path, diags);
@@ -160,7 +161,7 @@ TEST(SafetensorsTest, RefusesToWriteWhatTheFormatLacks) {
   Diagnostics diags;
   Safetensors content;
   content.tensors.push_back({"c", Tensor::Zeros(DType::kComplex128, {1})});
-  const std::string path = testing::TempDir() + "/refused.safetensors";
+  const std::string path = ScratchPath("refused.safetensors");
   EXPECT_FALSE(WriteSafetensors(path, content, diags));
   EXPECT_FALSE(std::filesystem::exists(path));
 }

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "../scratch.h"
 #include "formats/pickle/pickle_scan.h"
 #include "formats/pickle/pickle_tree.h"
 #include "formats/pickle/torch_save.h"
@@ -140,7 +141,7 @@ std::string SavedDictBytes(const std::string& metadata = "") {
   const std::string pickle = "\x80\2}(X\1\0\0\0w"s + tensor(0, "") +
                              "X\1\0\0\0v"s + tensor(2, metadata) + "u.";
   const std::string data("\0\0\x80\x3F\0\0\0\x40\0\0\x40\x40\0\0\x80\x40", 16);
-  const std::string path = ::testing::TempDir() + "/tenon_saved.pt";
+  const std::string path = ScratchPath("saved.pt");
   ZipWriter writer;
   EXPECT_TRUE(writer.Open(path, "archive"));
   EXPECT_TRUE(writer.Add("data.pkl", AsBytes(pickle)));

@@ -8,15 +8,14 @@
 #include <iterator>
 #include <string>
 
+#include "../scratch.h"
 #include "formats/zip/zip_reader.h"
 #include "formats/zip/zip_writer.h"
 
 namespace tenon {
 namespace {
 
-std::string TestPath(const std::string& name) {
-  return ::testing::TempDir() + "/" + name;
-}
+std::string TestPath(const std::string& name) { return ScratchPath(name); }
 
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
