@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "../../scratch.h"
+
 namespace tenon {
 namespace {
 
@@ -78,7 +80,7 @@ TEST(NpyTest, EveryCutIsAnError) {
 }
 
 TEST(NpyTest, WritesWhatItReads) {
-  const std::string path = testing::TempDir() + "/written.npy";
+  const std::string path = ScratchPath("written.npy");
   Tensor tensor = Tensor::Zeros(DType::kInt64, {2, 2});
   tensor.mutable_data<int64_t>()[1] = -5;
   for (const Tensor& t :

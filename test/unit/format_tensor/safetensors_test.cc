@@ -5,7 +5,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "../scratch.h"
+#include "../../scratch.h"
 #include "support/mapped_file.h"
 
 namespace tenon {

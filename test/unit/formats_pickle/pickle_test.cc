@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "../scratch.h"
+#include "../../scratch.h"
 #include "formats/pickle/pickle_scan.h"
 #include "formats/pickle/pickle_tree.h"
 #include "formats/pickle/torch_save.h"

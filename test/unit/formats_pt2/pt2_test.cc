@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "../scratch.h"
+#include "../../scratch.h"
 #include "formats/zip/zip_reader.h"
 #include "formats/zip/zip_writer.h"
 
