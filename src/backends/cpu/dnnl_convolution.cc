@@ -1,7 +1,6 @@
 #include "backends/cpu/dnnl_convolution.h"
 
-#include <cstring>
-#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,66 +10,20 @@ namespace {
 
 using dnnl::memory;
 
-dnnl::engine& Engine() {
-  static auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
-  return *engine;
-}
-
 size_t Aligned(size_t size_bytes) { return (size_bytes + 63) & ~size_t{63}; }
-
-// A primitive with its arguments laid out once: a run only sets pointers.
-class PrimitiveCall {
- public:
-  PrimitiveCall() = default;
-  PrimitiveCall(dnnl::primitive primitive,
-                std::vector<std::pair<int, memory::desc>> arguments)
-      : primitive_(std::move(primitive)) {
-    for (const auto& [name, desc] : arguments) {
-      memories_.push_back(memory(desc, Engine(), nullptr));
-      arguments_.push_back({name, memories_.back().get()});
-    }
-  }
-
-  bool is_set() const { return !arguments_.empty(); }
-
-  // One pointer per argument.
-  bool Run(dnnl::stream& stream, std::initializer_list<void*> pointers) {
-    size_t i = 0;
-    for (void* p : pointers) {
-      if (dnnl_memory_set_data_handle(arguments_[i++].memory, p) !=
-          dnnl_success) {
-        return false;
-      }
-    }
-    return dnnl_primitive_execute(primitive_.get(), stream.get(),
-                                  static_cast<int>(i),
-                                  arguments_.data()) == dnnl_success;
-  }
-
- private:
-  dnnl::primitive primitive_;
-  std::vector<memory> memories_;
-  std::vector<dnnl_exec_arg_t> arguments_;
-};
-
-PrimitiveCall Reorder(const memory::desc& from, const memory::desc& to) {
-  const dnnl::reorder::primitive_desc desc(Engine(), from, Engine(), to);
-  return PrimitiveCall(dnnl::reorder(desc),
-                       {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
-}
 
 // What a step needs, built once; offsets are into the scratch memory.
 struct Prepared {
   DnnlConvolutionShape shape;
-  PrimitiveCall convolution, pack_x, pack_weight, unpack_out;
+  PrimitiveCall convolution, pack_x, unpack_out;
   size_t x_offset = 0, out_offset = 0, work_offset = 0, scratch_bytes = 0;
-  std::shared_ptr<Storage> packed_weight;
+  std::shared_ptr<PackedWeight> packed_weight;
 };
 
 class DnnlConvolutionStep : public Step {
  public:
   DnnlConvolutionStep(Prepared prepared, Ref scratch)
-      : p_(std::move(prepared)), scratch_(scratch), stream_(Engine()) {}
+      : p_(std::move(prepared)), scratch_(scratch), stream_(DnnlEngine()) {}
 
   bool Run(Frame& frame) override {
     std::byte* scratch = frame.at<std::byte>(scratch_);
@@ -78,13 +31,9 @@ class DnnlConvolutionStep : public Step {
     void* out = frame.at<void>(p_.shape.out);
     void* weight = frame.at<void>(p_.shape.weight);
     bool ok = true;
-    if (p_.pack_weight.is_set()) {
-      void* packed = p_.packed_weight->mutable_data();
-      if (!IsPacked(frame)) {
-        ok = p_.pack_weight.Run(stream_, {weight, packed});
-        Remember(frame);
-      }
-      weight = packed;
+    if (p_.packed_weight != nullptr) {
+      weight = p_.packed_weight->Get(frame, stream_);
+      ok = weight != nullptr;
     }
     if (p_.pack_x.is_set()) {
       void* packed = scratch + p_.x_offset;
@@ -106,34 +55,9 @@ class DnnlConvolutionStep : public Step {
   std::string_view name() const override { return "convolution_dnnl"; }
 
  private:
-  const std::shared_ptr<Storage>* WeightStorage(const Frame& frame) const {
-    if (p_.shape.weight_input < 0) return nullptr;
-    const auto i = static_cast<size_t>(p_.shape.weight_input);
-    return &frame.inputs[i].tensor().storage();
-  }
-
-  bool IsPacked(const Frame& frame) const {
-    const auto* storage = WeightStorage(frame);
-    return storage != nullptr && !(*storage)->writable() &&
-           frame.at<void>(p_.shape.weight) == packed_from_ &&
-           !packed_storage_.owner_before(*storage) &&
-           !storage->owner_before(packed_storage_);
-  }
-
-  void Remember(const Frame& frame) {
-    packed_storage_.reset();
-    const auto* storage = WeightStorage(frame);
-    if (storage == nullptr || (*storage)->writable()) return;
-    packed_storage_ = *storage;
-    packed_from_ = frame.at<void>(p_.shape.weight);
-  }
-
   Prepared p_;
   const Ref scratch_;
   dnnl::stream stream_;
-  // Where the packed weights came from.
-  std::weak_ptr<Storage> packed_storage_;
-  const void* packed_from_ = nullptr;
 };
 
 class PreparedConvolution : public DnnlConvolution {
@@ -183,13 +107,14 @@ dnnl::convolution_forward::primitive_desc Describe(
                                             after)
           : dnnl::convolution_forward::desc(kKind, kAlgorithm, x, weight, out,
                                             strides, dilates, before, after);
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return dnnl::convolution_forward::primitive_desc(desc, attributes, Engine());
+  return dnnl::convolution_forward::primitive_desc(desc, ScratchInArena(),
+                                                   DnnlEngine());
 }
 
-Prepared Prepare(const DnnlConvolutionShape& s,
-                 const dnnl::convolution_forward::primitive_desc& desc) {
+// None when there is no memory for packed weights.
+std::optional<Prepared> Prepare(
+    const DnnlConvolutionShape& s, PackedWeights& weights,
+    const dnnl::convolution_forward::primitive_desc& desc) {
   using Tag = memory::format_tag;
   constexpr auto kFloat = memory::data_type::f32;
   Prepared p;
@@ -210,8 +135,9 @@ Prepared Prepare(const DnnlConvolutionShape& s,
   if (desc.src_desc() != x) p.pack_x = Reorder(x, desc.src_desc());
   if (desc.dst_desc() != out) p.unpack_out = Reorder(desc.dst_desc(), out);
   if (desc.weights_desc() != weight) {
-    p.pack_weight = Reorder(weight, desc.weights_desc());
-    p.packed_weight = Storage::Allocate(desc.weights_desc().get_size(), false);
+    p.packed_weight =
+        weights.Find(weight, desc.weights_desc(), s.weight, s.weight_source);
+    if (p.packed_weight == nullptr) return std::nullopt;
   }
   p.x_offset = 0;
   p.out_offset = p.pack_x.is_set() ? Aligned(desc.src_desc().get_size()) : 0;
@@ -228,15 +154,14 @@ Prepared Prepare(const DnnlConvolutionShape& s,
   if (s.has_bias) {
     arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc()});
   }
-  p.convolution =
-      PrimitiveCall(dnnl::convolution_forward(desc), std::move(arguments));
+  p.convolution = PrimitiveCall(dnnl::convolution_forward(desc), arguments);
   return p;
 }
 
 }  // namespace
 
 std::unique_ptr<DnnlConvolution> PlanDnnlConvolution(
-    const DnnlConvolutionShape& shape) {
+    const DnnlConvolutionShape& shape, PackedWeights& weights) {
   // oneDNN's C++ interface says by an exception that it has no kernel.
   try {
     const auto desc = Describe(shape);
@@ -245,11 +170,9 @@ std::unique_ptr<DnnlConvolution> PlanDnnlConvolution(
         kernel.find("gemm") != std::string::npos) {
       return nullptr;
     }
-    Prepared prepared = Prepare(shape, desc);
-    if (prepared.pack_weight.is_set() && prepared.packed_weight == nullptr) {
-      return nullptr;
-    }
-    return std::make_unique<PreparedConvolution>(std::move(prepared));
+    auto prepared = Prepare(shape, weights, desc);
+    if (!prepared) return nullptr;
+    return std::make_unique<PreparedConvolution>(*std::move(prepared));
   } catch (const dnnl::error&) {
     return nullptr;
   }

@@ -1,15 +1,12 @@
 // Convolutions by oneDNN, in the layouts that it likes best.
 //
-// Input and result lie in PyTorch's order, so each run reorders them. Weights
-// are reordered once where that can be proven right: a storage that is read
-// only can't change (Storage hands out no mutable pointer to it, and copies
-// its bytes before it ever becomes writable), so as long as a run brings the
-// same read-only storage, the packed copy is of the same weights.
+// Input and result lie in PyTorch's order, so each run reorders them; weights
+// are packed once (packed_weights.h).
 #pragma once
 
 #include <memory>
 
-#include "backends/cpu/plan.h"
+#include "backends/cpu/packed_weights.h"
 
 namespace tenon::cpu {
 
@@ -21,8 +18,7 @@ struct DnnlConvolutionShape {
   Ref x, weight, out;
   bool has_bias = false;
   Ref bias;
-  // The region input that the weight lies in, or -1.
-  int64_t weight_input = -1;
+  WeightSource weight_source;
 };
 
 class DnnlConvolution {
@@ -36,6 +32,6 @@ class DnnlConvolution {
 
 // Null when oneDNN has no fast kernel for the shape.
 std::unique_ptr<DnnlConvolution> PlanDnnlConvolution(
-    const DnnlConvolutionShape& shape);
+    const DnnlConvolutionShape& shape, PackedWeights& weights);
 
 }  // namespace tenon::cpu

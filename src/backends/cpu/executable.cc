@@ -80,6 +80,7 @@ Expected<Plan*> CpuExecutable::MakePlan(std::span<const RuntimeValue> inputs,
   PlanRequest request;
   request.region = &region_;
   request.inputs = inputs;
+  request.packed_weights = &packed_weights_;
   request.written_inputs = written_inputs_;
   TENON_ASSIGN(auto plan, PlanBuilder::Build(request, diags));
   ++num_allocations_;

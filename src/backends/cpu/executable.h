@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/backend.h"
+#include "backends/cpu/packed_weights.h"
 #include "backends/cpu/plan.h"
 
 namespace tenon::cpu {
@@ -42,6 +43,7 @@ class CpuExecutable : public Executable {
   const BackendOptions options_;
   // The current inputs in numbers: kinds, dtypes, sizes, strides, scalars.
   std::vector<int64_t> geometry_;
+  PackedWeights packed_weights_;
   std::vector<CachedPlan> plans_;  // the one used last is first
   std::shared_ptr<Storage> arena_;
   int num_allocations_ = 0;

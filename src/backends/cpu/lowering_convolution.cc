@@ -212,8 +212,8 @@ bool EmitDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
   d.out = b.RefOf(out);
   d.has_bias = s.has_bias;
   d.bias = s.bias;
-  d.weight_input = b.InputOf(weight);
-  const auto planned = PlanDnnlConvolution(d);
+  d.weight_source = b.SourceOf(weight);
+  const auto planned = PlanDnnlConvolution(d, b.packed_weights());
   if (planned == nullptr) return false;
   const Tensor scratch = b.NewTensor(
       DType::kBool, {static_cast<int64_t>(planned->scratch_bytes())});

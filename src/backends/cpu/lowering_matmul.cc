@@ -2,6 +2,7 @@
 #include <string>
 
 #include "backends/cpu/constants.h"
+#include "backends/cpu/dnnl_matmul.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
@@ -25,6 +26,26 @@ void SetB(const Tensor& b, MatmulShape* shape) {
   } else {
     shape->b_row = 1;
   }
+}
+
+struct Operands {
+  Tensor a, b, bias;
+};
+
+void EmitProduct(PlanBuilder& builder, MatmulShape shape,
+                 const Operands& operands, const Tensor& out) {
+  const Tensor reads[] = {operands.a, operands.b, operands.bias};
+  const auto planned = PlanDnnlMatmul(shape, builder.SourceOf(operands.b),
+                                      builder.packed_weights());
+  if (planned != nullptr) {
+    const Tensor scratch = builder.NewTensor(
+        DType::kBool, {static_cast<int64_t>(planned->scratch_bytes())});
+    const Tensor writes[] = {out, scratch};
+    builder.Emit(planned->MakeStep(builder.RefOf(scratch)), reads, writes);
+    return;
+  }
+  const Tensor writes[] = {out};
+  builder.Emit(std::make_unique<MatmulStep>(std::move(shape)), reads, writes);
 }
 
 // a [..., m, k] times b [..., k, n], plus a bias of n elements, into a fresh
@@ -103,9 +124,7 @@ Tensor Product(PlanBuilder& builder, KernelCall& call, Tensor a, Tensor b,
     shape.has_bias = true;
     shape.bias = builder.RefOf(row);
   }
-  const Tensor reads[] = {a, b, row};
-  const Tensor writes[] = {out};
-  builder.Emit(std::make_unique<MatmulStep>(std::move(shape)), reads, writes);
+  EmitProduct(builder, std::move(shape), {a, b, row}, out);
   return out;
 }
 

@@ -115,6 +115,19 @@ int64_t PlanBuilder::InputOf(const Tensor& tensor) const {
   return buffer.kind == BufferKind::kInput ? int64_t{buffer.input} : -1;
 }
 
+WeightSource PlanBuilder::SourceOf(const Tensor& weight) const {
+  WeightSource source;
+  source.input = InputOf(weight);
+  source.is_constant = is_constant(weight);
+  source.is_fixed =
+      source.is_constant ||
+      (source.input >= 0 && !request_.inputs[static_cast<size_t>(source.input)]
+                                 .tensor()
+                                 .storage()
+                                 ->writable());
+  return source;
+}
+
 uint32_t PlanBuilder::BufferOf(const Tensor& tensor) {
   const auto at = buffer_of_storage_.find(tensor.storage().get());
   if (at != buffer_of_storage_.end()) return at->second;

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/cpu/packed_weights.h"
 #include "backends/cpu/plan.h"
 #include "backends/cpu/pointwise_step.h"
 #include "diag/diagnostics.h"
@@ -27,6 +28,8 @@ namespace tenon::cpu {
 struct PlanRequest {
   const Program* region = nullptr;
   std::span<const RuntimeValue> inputs;
+  // Outlives the plan.
+  PackedWeights* packed_weights = nullptr;
   // Region inputs that Compile declared as written.
   std::vector<uint32_t> written_inputs;
 };
@@ -45,6 +48,9 @@ class PlanBuilder {
   bool is_constant(const Tensor& tensor) const;
   // The region input that the tensor lies in, or -1.
   int64_t InputOf(const Tensor& tensor) const;
+  // Where a weight comes from, and whether packing it once will do.
+  WeightSource SourceOf(const Tensor& weight) const;
+  PackedWeights& packed_weights() { return *request_.packed_weights; }
   Ref RefOf(const Tensor& tensor);
   // A tile full of a constant's only element.
   Ref TileOf(const Tensor& constant);

@@ -4,54 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <new>
 #include <random>
 
 #include "backends/backend.h"
 #include "backends/cpu/arena.h"
 #include "backends/cpu/executable.h"
 #include "region_builder.h"
-
-namespace {
-// Calls of operator new by this thread.
-thread_local int num_news = 0;
-}  // namespace
-
-namespace {
-void* Allocate(size_t size) {
-  ++num_news;
-  return std::malloc(size > 0 ? size : 1);
-}
-}  // namespace
-
-// Every form, so that each pairs with a form of ours also where a sanitizer
-// brings its own. Not inlined: the compiler would see malloc meet delete.
-#define TENON_NOINLINE __attribute__((noinline))
-TENON_NOINLINE void* operator new(size_t size) {
-  if (void* p = Allocate(size)) return p;
-  std::abort();
-}
-TENON_NOINLINE void* operator new[](size_t size) { return operator new(size); }
-TENON_NOINLINE void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  return Allocate(size);
-}
-TENON_NOINLINE void* operator new[](size_t size,
-                                    const std::nothrow_t&) noexcept {
-  return Allocate(size);
-}
-TENON_NOINLINE void operator delete(void* p) noexcept { std::free(p); }
-TENON_NOINLINE void operator delete[](void* p) noexcept { std::free(p); }
-TENON_NOINLINE void operator delete(void* p, size_t) noexcept { std::free(p); }
-TENON_NOINLINE void operator delete[](void* p, size_t) noexcept {
-  std::free(p);
-}
-TENON_NOINLINE void operator delete(void* p, const std::nothrow_t&) noexcept {
-  std::free(p);
-}
-TENON_NOINLINE void operator delete[](void* p, const std::nothrow_t&) noexcept {
-  std::free(p);
-}
 
 namespace tenon {
 namespace {
@@ -157,24 +115,6 @@ TEST(CpuPlanTest, IntermediateResultsShareMemory) {
   EXPECT_LT(sizes.arena_bytes, sizes.unshared_bytes);
   // One is read while the other is written.
   EXPECT_LE(sizes.arena_bytes, 2 * 8 * 32 * sizeof(float));
-}
-
-TEST(CpuPlanTest, LaterRunsAllocateOnlyOutputs) {
-  RandomTensors random;
-  RegionBuilder b;
-  const Program region = Layers(b, random, 10);
-  const auto executable = Load(region);
-  RunRegion(executable.get(), b.inputs);
-  const int plans = executable->num_allocations();
-  Diagnostics diags;
-  const int before = num_news;
-  auto results = executable->Run(b.inputs, diags);
-  const int during = num_news - before;
-  ASSERT_TRUE(results);
-  EXPECT_EQ(executable->num_allocations(), plans);
-  // The list of outputs, a storage and its count, sizes and strides of the one
-  // output: no more for ten layers than for one.
-  EXPECT_LE(during, 10);
 }
 
 TEST(CpuPlanTest, KeepsPlansOfSeveralGeometries) {

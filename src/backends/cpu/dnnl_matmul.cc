@@ -1,0 +1,164 @@
+#include "backends/cpu/dnnl_matmul.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace tenon::cpu {
+namespace {
+
+using dnnl::memory;
+
+// Below this many multiplications a call costs more than a loop.
+constexpr int64_t kSmallProduct = int64_t{24} << 10;
+// With fewer rows than this, unpacked matrices are best read where they lie.
+constexpr int64_t kFewRows = 4;
+
+// The step between matrices of a batch; none when there are several.
+std::optional<int64_t> StepOf(const std::vector<int64_t>& offsets) {
+  if (offsets.size() < 2) return 0;
+  const int64_t step = offsets[1] - offsets[0];
+  for (size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] - offsets[i - 1] != step) return std::nullopt;
+  }
+  return step;
+}
+
+// A batch of `count` matrices, or one matrix.
+memory::desc Matrices(int64_t count, int64_t rows, int64_t columns,
+                      const std::optional<memory::dims>& strides) {
+  memory::dims sizes = {rows, columns};
+  if (count > 1) sizes.insert(sizes.begin(), count);
+  constexpr auto kFloat = memory::data_type::f32;
+  if (strides) {
+    memory::dims steps = *strides;
+    if (count <= 1) steps.erase(steps.begin());
+    return memory::desc(sizes, kFloat, steps);
+  }
+  return memory::desc(sizes, kFloat, memory::format_tag::any);
+}
+
+struct Prepared {
+  PrimitiveCall product;
+  Ref a, b, c, bias;
+  bool has_bias = false;
+  std::shared_ptr<PackedWeight> packed;
+  size_t scratch_bytes = 0;
+};
+
+class DnnlMatmulStep : public Step {
+ public:
+  DnnlMatmulStep(Prepared prepared, Ref scratch)
+      : p_(std::move(prepared)), scratch_(scratch), stream_(DnnlEngine()) {}
+
+  bool Run(Frame& frame) override {
+    void* b = p_.packed == nullptr ? frame.at<void>(p_.b)
+                                   : p_.packed->Get(frame, stream_);
+    if (b == nullptr) return Fail(frame);
+    void* a = frame.at<void>(p_.a);
+    void* c = frame.at<void>(p_.c);
+    void* scratch = frame.at<void>(scratch_);
+    const bool ok =
+        p_.has_bias
+            ? p_.product.Run(stream_,
+                             {a, b, c, scratch, frame.at<void>(p_.bias)})
+            : p_.product.Run(stream_, {a, b, c, scratch});
+    return ok || Fail(frame);
+  }
+  std::string_view name() const override {
+    return p_.packed == nullptr ? "matmul_dnnl" : "matmul_dnnl_packed";
+  }
+
+ private:
+  static bool Fail(Frame& frame) {
+    return frame.Fail("oneDNN could not run a matrix product");
+  }
+
+  Prepared p_;
+  const Ref scratch_;
+  dnnl::stream stream_;
+};
+
+class PreparedMatmul : public DnnlMatmul {
+ public:
+  explicit PreparedMatmul(Prepared prepared) : prepared_(std::move(prepared)) {}
+  size_t scratch_bytes() const override { return prepared_.scratch_bytes; }
+  std::unique_ptr<Step> MakeStep(Ref scratch) override {
+    return std::make_unique<DnnlMatmulStep>(std::move(prepared_), scratch);
+  }
+
+ private:
+  Prepared prepared_;
+};
+
+std::unique_ptr<DnnlMatmul> Prepare(const MatmulShape& s,
+                                 const WeightSource& source,
+                                 PackedWeights& weights) {
+  const auto count = static_cast<int64_t>(s.c_offsets.size());
+  const auto a_step = StepOf(s.a_offsets), b_step = StepOf(s.b_offsets);
+  const auto c_step = StepOf(s.c_offsets);
+  if (!a_step || !b_step || !c_step) return nullptr;
+  // One matrix for a whole batch isn't a layout that oneDNN takes.
+  if (count > 1 && (*a_step == 0 || *b_step == 0)) return nullptr;
+  const bool is_packed = source.is_fixed && count == 1;
+  if (!is_packed && s.m < kFewRows) return nullptr;
+
+  const memory::desc a =
+      Matrices(count, s.m, s.k, memory::dims{*a_step, s.a_row, 1});
+  const memory::desc plain_b =
+      Matrices(count, s.k, s.n, memory::dims{*b_step, s.b_row, s.b_column});
+  const memory::desc b =
+      is_packed ? Matrices(count, s.k, s.n, std::nullopt) : plain_b;
+  const memory::desc c = Matrices(count, s.m, s.n, memory::dims{*c_step, s.n, 1});
+  const memory::desc bias = Matrices(count, 1, s.n, memory::dims{s.n, s.n, 1});
+  const auto described = s.has_bias ? dnnl::matmul::desc(a, b, bias, c)
+                                    : dnnl::matmul::desc(a, b, c);
+  const dnnl::matmul::primitive_desc desc(described, ScratchInArena(),
+                                          DnnlEngine());
+  // Kernels other than these allocate a packed copy in each call.
+  if (std::string(desc.impl_info_str()).find("brg") == std::string::npos) {
+    return nullptr;
+  }
+  Prepared p;
+  p.a = s.a;
+  p.b = s.b;
+  p.c = s.c;
+  p.bias = s.bias;
+  p.has_bias = s.has_bias;
+  p.a.offset_bytes += s.a_offsets[0] * int64_t{sizeof(float)};
+  p.b.offset_bytes += s.b_offsets[0] * int64_t{sizeof(float)};
+  p.c.offset_bytes += s.c_offsets[0] * int64_t{sizeof(float)};
+  if (desc.weights_desc() != plain_b) {
+    p.packed = weights.Find(plain_b, desc.weights_desc(), p.b, source);
+    if (p.packed == nullptr) return nullptr;
+  }
+  p.scratch_bytes = desc.scratchpad_desc().get_size() + 64;
+  std::vector<std::pair<int, memory::desc>> arguments = {
+      {DNNL_ARG_SRC, desc.src_desc()},
+      {DNNL_ARG_WEIGHTS, desc.weights_desc()},
+      {DNNL_ARG_DST, desc.dst_desc()},
+      {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}};
+  if (s.has_bias) arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc()});
+  p.product = PrimitiveCall(dnnl::matmul(desc), arguments);
+  return std::make_unique<PreparedMatmul>(std::move(p));
+}
+
+}  // namespace
+
+std::unique_ptr<DnnlMatmul> PlanDnnlMatmul(const MatmulShape& shape,
+                                           const WeightSource& b,
+                                           PackedWeights& weights) {
+  if (shape.c_offsets.empty() || shape.k == 0) return nullptr;
+  // As doubles: a product of sizes may be large.
+  if (double(shape.m) * double(shape.n) * double(shape.k) < kSmallProduct) {
+    return nullptr;
+  }
+  // oneDNN's C++ interface says by an exception that it has no kernel.
+  try {
+    return Prepare(shape, b, weights);
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,172 @@
+// Backend cpu allocates while it plans; a later run allocates its outputs and
+// nothing else, whatever its steps call.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "allocation_count.h"
+#include "backends/backend.h"
+#include "backends/cpu/executable.h"
+#include "region_builder.h"
+
+namespace tenon {
+namespace {
+
+TEST(AllocationCountTest, CountsNewAndMalloc) {
+  const Allocations before = AllocationsSoFar();
+  auto* volatile number = new int32_t(3);
+  auto* volatile bytes = std::malloc(40);
+  const Allocations after = AllocationsSoFar();
+  EXPECT_EQ(after.count - before.count, 2);
+  EXPECT_EQ(after.size_bytes - before.size_bytes, 44u);
+  delete number;
+  std::free(bytes);
+}
+
+struct Case {
+  const char* name;
+  // The output of the region; inputs come from `random`.
+  std::function<ValueId(RegionBuilder&, RandomTensors&)> build;
+  // A step that the plan must hold, so that the case tests what it says.
+  const char* step;
+};
+
+// A weight as a program brings it: mapped, read only.
+ValueId Weight(RegionBuilder& b, RandomTensors& random, Sizes sizes) {
+  const Tensor t = random.Floats(sizes, -0.2f, 0.2f);
+  const Bytes bytes(t.raw(), static_cast<size_t>(t.numel()) * sizeof(float));
+  return b.Input(Tensor(Storage::BorrowConst(bytes, t.storage()), t.dtype(),
+                        t.sizes(), t.strides(), 0));
+}
+
+ValueId Convolution(RegionBuilder& b, RandomTensors& random, int64_t channels,
+                    int64_t groups) {
+  const ValueId x = b.Input(random.Floats({1, channels, 24, 24}));
+  const ValueId w =
+      Weight(b, random, {channels, channels / groups, 3, 3});
+  const ValueId bias = b.Input(random.Floats({channels}));
+  return b.Op("aten.conv2d.default", {{"input", x},
+                                      {"weight", w},
+                                      {"bias", bias},
+                                      {"padding", std::vector<int64_t>{1, 1}},
+                                      {"groups", groups}});
+}
+
+const Case kCases[] = {
+    {"layers",
+     [](RegionBuilder& b, RandomTensors& random) {
+       ValueId v = b.Input(random.Floats({8, 32}));
+       for (int i = 0; i < 10; ++i) {
+         const ValueId w = Weight(b, random, {32, 32});
+         v = b.Op("aten.mm.default", {{"self", v}, {"mat2", w}});
+         v = b.Op("aten.relu.default", {{"self", v}});
+       }
+       return v;
+     },
+     "matmul"},
+    {"large_product",
+     [](RegionBuilder& b, RandomTensors& random) {
+       ValueId v = b.Input(random.Floats({96, 256}));
+       for (int i = 0; i < 3; ++i) {
+         const ValueId w = Weight(b, random, {256, 256});
+         const ValueId bias = Weight(b, random, {256});
+         v = b.Op("aten.linear.default",
+                  {{"input", v}, {"weight", w}, {"bias", bias}});
+       }
+       return v;
+     },
+     "matmul"},
+    {"batched_product",
+     [](RegionBuilder& b, RandomTensors& random) {
+       const ValueId x = b.Input(random.Floats({4, 64, 96}));
+       const ValueId y = b.Input(random.Floats({4, 96, 80}));
+       return b.Op("aten.bmm.default", {{"self", x}, {"mat2", y}});
+     },
+     "matmul"},
+    {"convolution",
+     [](RegionBuilder& b, RandomTensors& random) {
+       return Convolution(b, random, 32, 1);
+     },
+     "convolution_dnnl"},
+    {"depthwise_convolution",
+     [](RegionBuilder& b, RandomTensors& random) {
+       return Convolution(b, random, 32, 32);
+     },
+     "convolution"},
+    {"norms",
+     [](RegionBuilder& b, RandomTensors& random) {
+       const ValueId x = b.Input(random.Floats({16, 128}));
+       const ValueId w = b.Input(random.Floats({128}));
+       const ValueId v = b.Op("aten.layer_norm.default",
+                              {{"input", x},
+                               {"normalized_shape", std::vector<int64_t>{128}},
+                               {"weight", w}});
+       return b.Op("aten.softmax.int", {{"self", v}, {"dim", -1}});
+     },
+     "layer_norm"},
+    {"pool",
+     [](RegionBuilder& b, RandomTensors& random) {
+       const ValueId x = b.Input(random.Floats({1, 8, 16, 16}));
+       return b.Op("aten.max_pool2d.default",
+                   {{"self", x}, {"kernel_size", std::vector<int64_t>{2, 2}}});
+     },
+     "pool"},
+    {"attention",
+     [](RegionBuilder& b, RandomTensors& random) {
+       const ValueId q = b.Input(random.Floats({1, 4, 32, 16}));
+       const ValueId k = b.Input(random.Floats({1, 4, 32, 16}));
+       const ValueId v = b.Input(random.Floats({1, 4, 32, 16}));
+       return b.Op("aten.scaled_dot_product_attention.default",
+                   {{"query", q}, {"key", k}, {"value", v}});
+     },
+     "attention"},
+};
+
+class CpuAllocationTest : public testing::TestWithParam<Case> {};
+
+TEST_P(CpuAllocationTest, LaterRunsAllocateOnlyOutputs) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId output = GetParam().build(b, random);
+  const Program region = b.Finish({output});
+  Diagnostics diags;
+  const Backend* cpu = FindBackend("cpu");
+  auto compiled = cpu->Compile(region, {}, diags);
+  ASSERT_TRUE(compiled) << diags.ToString();
+  auto loaded = cpu->Load(compiled->payload, nullptr, {}, diags);
+  ASSERT_TRUE(loaded) << diags.ToString();
+  auto* executable = static_cast<cpu::CpuExecutable*>(loaded->get());
+  ASSERT_TRUE(executable->Run(b.inputs, diags)) << diags.ToString();
+  const std::string plan = executable->last_plan()->ToString();
+  EXPECT_NE(plan.find(GetParam().step), std::string::npos) << plan;
+  const int plans = executable->num_allocations();
+  const Allocations before = AllocationsSoFar();
+  const auto results = executable->Run(b.inputs, diags);
+  const Allocations after = AllocationsSoFar();
+  ASSERT_TRUE(results) << diags.ToString();
+  EXPECT_EQ(executable->num_allocations(), plans);
+  // The list of outputs, a storage with its count and bytes, sizes and strides
+  // of the one output. What oneDNN adds is its table of arguments.
+  int num_dnnl = 0;
+  for (size_t at = plan.find("dnnl"); at != std::string::npos;
+       at = plan.find("dnnl", at + 1)) {
+    ++num_dnnl;
+  }
+  const size_t output_bytes =
+      static_cast<size_t>((*results)[0].tensor().numel()) * sizeof(float);
+  EXPECT_LE(after.count - before.count, 6 + 24 * num_dnnl) << plan;
+  EXPECT_LE(after.size_bytes - before.size_bytes,
+            output_bytes + 512 + 1024 * static_cast<size_t>(num_dnnl))
+      << plan;
+}
+
+INSTANTIATE_TEST_SUITE_P(, CpuAllocationTest, testing::ValuesIn(kCases),
+                         [](const auto& test) {
+                           return std::string(test.param.name);
+                         });
+
+}  // namespace
+}  // namespace tenon
