@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "formats/hybrid/hybrid.h"
 #include "formats/pt2/pt2.h"
 #include "formats/zip/zip_reader.h"
 #include "support/mapped_file.h"
@@ -167,6 +168,7 @@ FileKind RecogniseFile(Bytes bytes) {
   if (has_protocol) return FileKind::kPickle;
   if (LooksLikeSafetensors(bytes)) return FileKind::kSafetensors;
   if (LooksLikeOnnx(bytes)) return FileKind::kOnnx;
+  if (LooksLikeHybrid(AsText(bytes))) return FileKind::kHybrid;
   if (LooksLikeText(bytes)) return FileKind::kText;
   return FileKind::kUnknown;
 }
@@ -177,6 +179,8 @@ std::string_view Describe(FileKind kind) {
       return "a torch.export program (.pt2)";
     case FileKind::kText:
       return "text";
+    case FileKind::kHybrid:
+      return "a hybrid graph (hybrid-1)";
     case FileKind::kEmpty:
       return "an empty file";
     case FileKind::kExecuTorch:
@@ -220,6 +224,16 @@ Expected<LoadedProgram> ReadProgram(const std::string& path,
                  ReadPt2(source.bytes, source.owner, source.name,
                          std::move(context), pt2, diags));
     return LoadedProgram{std::move(program), kind, size};
+  }
+  if (kind == FileKind::kHybrid && path != "-") {
+    TENON_ASSIGN(Program program, ReadHybrid(path, std::move(context),
+                                             HybridReadOptions(), diags));
+    return LoadedProgram{std::move(program), kind, size};
+  }
+  if (kind == FileKind::kHybrid) {
+    return diags.Error(Rule::kUsage, Place::File(source.name))
+           << "a hybrid graph has its tensors in a file beside it: name it by "
+              "its path";
   }
   if (kind == FileKind::kText) {
     TENON_ASSIGN(Program program, ReadText(source, std::move(context),

@@ -13,8 +13,9 @@
 namespace tenon::tools {
 
 enum class FileKind {
-  kPt2,   // layouts A, B and C of torch.export
-  kText,  // Tenon's text form
+  kPt2,     // layouts A, B and C of torch.export
+  kText,    // Tenon's text form
+  kHybrid,  // a graph with children, in the encoding hybrid-1
   kEmpty,
   kExecuTorch,  // .pte
   kSafetensors,
@@ -48,8 +49,8 @@ struct LoadedProgram {
   uint64_t file_bytes = 0;
 };
 
-// Reads a .pt2 or a text form; "-" reads standard input. A file of another kind
-// is an error that says what it is.
+// Reads a .pt2, a text form or a hybrid graph; "-" reads standard input. A file
+// of another kind is an error that says what it is.
 Expected<LoadedProgram> ReadProgram(const std::string& path,
                                     std::shared_ptr<Context> context,
                                     const ReadOptions& options,

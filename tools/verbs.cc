@@ -12,7 +12,7 @@ namespace {
 constexpr const Verb* kVerbs[] = {
     &kInfoVerb, &kVerifyVerb, &kDisVerb,       &kAsmVerb,
     &kDiffVerb, &kProveVerb,  &kPartitionVerb, &kExportVerb,
-    &kRunVerb,  &kGenVerb,    &kRuleVerb,
+    &kJoinVerb, &kRunVerb,    &kGenVerb,       &kRuleVerb,
 };
 
 constexpr size_t kSummaryColumn = 13;

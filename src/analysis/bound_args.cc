@@ -13,7 +13,7 @@ const ArgBinder::Names& ArgBinder::NamesOf(OpId op) {
   }
   names.has_schema = true;
   for (const SchemaArg& arg : schema->args) {
-    names.ids.push_back(program_.context().strings.Find(arg.name));
+    names.ids.push_back(program_.context().Intern(arg.name));
   }
   return names;
 }

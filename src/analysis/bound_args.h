@@ -46,7 +46,7 @@ class ArgBinder {
   struct Names {
     bool is_known = false;
     bool has_schema = false;
-    std::vector<StringId> ids;  // invalid: no argument bears that name
+    std::vector<StringId> ids;
   };
   const Names& NamesOf(OpId op);
 

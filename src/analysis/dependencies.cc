@@ -1,6 +1,7 @@
 #include "analysis/dependencies.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/effects.h"
 
@@ -27,12 +28,16 @@ Dependencies::Dependencies(const Program& program, GraphId graph)
   }
   touches_written_.resize(nodes_.size(), false);
 
-  std::vector<NodeEffects> effects;
-  effects.reserve(nodes_.size());
+  // Of the nodes that have some, which are few.
+  std::vector<std::pair<uint32_t, NodeEffects>> effects;
+  EffectAnalysis analysis(program);
   bool any_write = false;
-  for (const NodeId n : nodes_) {
-    effects.push_back(ComputeEffects(program, n));
-    any_write = any_write || !effects.back().writes.empty();
+  size_t num_args = 0;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    num_args += program.node(nodes_[i]).args.count;
+    NodeEffects e = analysis.Of(nodes_[i]);
+    any_write = any_write || !e.writes.empty();
+    if (e.any()) effects.emplace_back(i, std::move(e));
   }
   // Alias classes matter only where something is written.
   std::vector<ClassState> classes;
@@ -49,7 +54,7 @@ Dependencies::Dependencies(const Program& program, GraphId graph)
     }
     classes.resize(num_classes);
     written.resize(num_classes, false);
-    for (const NodeEffects& e : effects) {
+    for (const auto& [i, e] : effects) {
       for (const ValueId v : e.writes) {
         if (class_of[v.index] != kNone) written[class_of[v.index]] = true;
       }
@@ -57,7 +62,10 @@ Dependencies::Dependencies(const Program& program, GraphId graph)
   }
 
   uint32_t last_random = kNone, last_opaque = kNone;
+  starts_.reserve(nodes_.size() + 1);
   starts_.push_back(0);
+  edges_.reserve(num_args);
+  auto next_effects = effects.begin();
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const auto add = [&](uint32_t before) {
       if (before != kNone && before != i) edges_.push_back(before);
@@ -68,7 +76,7 @@ Dependencies::Dependencies(const Program& program, GraphId graph)
       *last = i;
     };
     const auto touch = [&](ValueId v, bool writes) {
-      const uint32_t c = any_write ? class_of[v.index] : kNone;
+      const uint32_t c = class_of[v.index];
       if (c == kNone || !written[c]) return;
       touches_written_[i] = true;
       ClassState& state = classes[c];
@@ -85,12 +93,17 @@ Dependencies::Dependencies(const Program& program, GraphId graph)
       const NodeId def = program.value(v).def;
       if (def.valid()) add(positions_[def.index]);
     });
-    program.ForEachOperand(nodes_[i], [&](ValueId v) { touch(v, false); });
-    const ValueRange results = program.node(nodes_[i]).results;
-    for (uint32_t r = 0; r < results.count; ++r) touch(results[r], false);
-    for (const ValueId v : effects[i].writes) touch(v, true);
-    chain(effects[i].is_random, &last_random);
-    chain(effects[i].is_opaque, &last_opaque);
+    if (any_write) {
+      program.ForEachOperand(nodes_[i], [&](ValueId v) { touch(v, false); });
+      const ValueRange results = program.node(nodes_[i]).results;
+      for (uint32_t r = 0; r < results.count; ++r) touch(results[r], false);
+    }
+    if (next_effects != effects.end() && next_effects->first == i) {
+      const NodeEffects& e = next_effects++->second;
+      for (const ValueId v : e.writes) touch(v, true);
+      chain(e.is_random, &last_random);
+      chain(e.is_opaque, &last_opaque);
+    }
     starts_.push_back(static_cast<uint32_t>(edges_.size()));
   }
 }

@@ -1,10 +1,12 @@
 #include "analysis/digest.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "analysis/effects.h"
+#include "ir/higher_order.h"
 
 namespace tenon {
 namespace {
@@ -51,6 +53,9 @@ class WiringHasher {
         effects_(program),
         digests_(program.num_values()),
         aliases_(program.num_values(), kNoAlias),
+        bases_(program.num_values()),
+        is_state_value_(program.num_values(), false),
+        used_state_(program.state.entries.size(), false),
         functions_(program.num_graphs()),
         function_known_(program.num_graphs(), false) {}
 
@@ -60,10 +65,7 @@ class WiringHasher {
     HashGraph(Program::kRoot, &effects);
     Wiring out;
     out.calling_convention = HashConvention();
-    const auto outputs = program_.outputs(Program::kRoot);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      out.roots.push_back(Output(i, outputs[i]));
-    }
+    AddOutputs(&out.roots);
     AddMutatedInputs(&effects);
     // Independent effects have no order among themselves.
     std::sort(effects.begin(), effects.end(),
@@ -229,9 +231,21 @@ class WiringHasher {
     return static_cast<AliasId>(versions_.size() - 1);
   }
 
-  void Define(ValueId v, Digest digest, AliasId alias) {
+  void Define(ValueId v, Digest digest, AliasId alias, Digest base = Digest()) {
     digests_[v.index] = digest;
     aliases_[v.index] = alias;
+    bases_[v.index] = base;
+    is_state_value_[v.index] = false;
+  }
+  // `to` is `from`, under another id.
+  void Pass(ValueId to, ValueId from) {
+    Define(to, digests_[from.index], aliases_[from.index], bases_[from.index]);
+    is_state_value_[to.index] = is_state_value_[from.index];
+  }
+
+  void SetVersion(AliasId alias, const Digest& version) {
+    if (is_nested_) journal_.emplace_back(alias, versions_[alias]);
+    versions_[alias] = version;
   }
 
   // --- inputs and state ---
@@ -241,6 +255,7 @@ class WiringHasher {
   Digest StateIdentity(StateId id) {
     if (state_digests_.empty()) {
       state_digests_.resize(program_.state.entries.size());
+      storage_identities_.resize(program_.state.storages.size());
       std::vector<StringId> first_fqn(program_.state.storages.size());
       for (size_t i = 0; i < program_.state.entries.size(); ++i) {
         const StateEntry& e = program_.state.entries[i];
@@ -256,6 +271,9 @@ class WiringHasher {
           h.Add(context_.view(first));
         }
         state_digests_[i] = h.Finish();
+        if (e.storage.valid() && first_fqn[e.storage.index] == e.fqn) {
+          storage_identities_[e.storage.index] = state_digests_[i];
+        }
       }
     }
     return state_digests_[id.index];
@@ -280,7 +298,7 @@ class WiringHasher {
                                  ? program_.signature.inputs[i]
                                  : InputSpec();
       if (spec.state.valid()) {
-        Define(inputs[i], StateIdentity(spec.state), StorageAlias(spec.state));
+        DefineState(inputs[i], spec.state);
         continue;
       }
       hasher_.Reset();
@@ -288,8 +306,18 @@ class WiringHasher {
       hasher_.Add(uint64_t{token ? kTagToken : kTagUserInput});
       hasher_.Add(token ? num_tokens++ : num_user++);
       hasher_.Add(TypeDigest(program_.value(inputs[i]).type));
-      Define(inputs[i], hasher_.Finish(), NewAlias());
+      const Digest digest = hasher_.Finish();
+      Define(inputs[i], digest, NewAlias(), digest);
+      if (!token) user_inputs_.push_back(inputs[i]);
     }
+  }
+
+  void DefineState(ValueId v, StateId state) {
+    const Digest identity = StateIdentity(state);
+    Define(v, identity, StorageAlias(state), identity);
+    is_state_value_[v.index] = true;
+    used_state_[state.index] = true;
+    ++num_state_reads_;
   }
 
   // --- graphs ---
@@ -301,38 +329,94 @@ class WiringHasher {
     }
   }
 
-  // A nested graph as a function of its inputs.
-  Digest Function(GraphId g) {
-    if (function_known_[g.index]) return functions_[g.index];
-    function_known_[g.index] = true;
-    uint64_t i = 0;
+  // A nested graph as a function of its inputs. State that it is passed counts
+  // as state that it refers to itself, so that lifting keeps the digest:
+  // `operands[i]` is what input i stands for; invalid, or missing: anything.
+  Digest Function(GraphId g, std::span<const ValueId> operands = {}) {
+    const auto& inputs = program_.graph(g).inputs;
+    const bool binds_state = std::any_of(operands.begin(), operands.end(),
+                                         [&](ValueId v) { return IsState(v); });
+    if (!binds_state && function_known_[g.index]) return functions_[g.index];
+    const uint64_t state_reads = num_state_reads_;
+    uint64_t num_parameters = 0;
     std::vector<AliasId> input_aliases;
-    for (const ValueId v : program_.graph(g).inputs) {
+    const auto num_outer = static_cast<AliasId>(versions_.size());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (i < operands.size() && IsState(operands[i])) {
+        Pass(inputs[i], operands[i]);
+        continue;
+      }
       Hasher h;
       h.Add(uint64_t{kTagParameter});
-      h.Add(i++);
-      h.Add(TypeDigest(program_.value(v).type));
+      h.Add(num_parameters++);
+      h.Add(TypeDigest(program_.value(inputs[i]).type));
       input_aliases.push_back(NewAlias());
-      Define(v, h.Finish(), input_aliases.back());
+      Define(inputs[i], h.Finish(), input_aliases.back());
     }
     std::vector<WiringRoot> effects;
     // What was drawn before a call is part of the call, not of the function.
     const Digest random = std::exchange(random_version_, Digest());
     const Digest opaque = std::exchange(opaque_version_, Digest());
+    const bool was_nested = std::exchange(is_nested_, true);
+    const size_t journal_start = journal_.size();
     HashGraph(g, &effects);
     random_version_ = random;
     opaque_version_ = opaque;
     Hasher h;
     h.Add(uint64_t{kTagFunction});
-    h.Add(i);
+    h.Add(num_parameters);
     h.Add(uint64_t{program_.graph(g).returns_single});
     for (const Arg& arg : program_.outputs(g)) h.Add(Contribution(arg));
     for (const AliasId alias : input_aliases) h.Add(versions_[alias]);
-    std::vector<Digest> sorted;
+    std::vector<Digest> sorted = TakeNestedWrites(journal_start, num_outer);
+    is_nested_ = was_nested;
     for (const WiringRoot& effect : effects) sorted.push_back(effect.digest);
     std::sort(sorted.begin(), sorted.end());
     for (const Digest& d : sorted) h.Add(d);
-    return functions_[g.index] = h.Finish();
+    const Digest digest = h.Finish();
+    if (!binds_state && state_reads == num_state_reads_) {
+      function_known_[g.index] = true;
+      functions_[g.index] = digest;
+    }
+    return digest;
+  }
+
+  // Ends what a nested graph wrote to storages of the graphs around it: their
+  // versions are as before, and the writing node will give them new ones.
+  std::vector<Digest> TakeNestedWrites(size_t journal_start,
+                                       AliasId num_outer) {
+    std::vector<Digest> out;
+    for (size_t i = journal_.size(); i-- > journal_start;) {
+      const auto [alias, before] = journal_[i];
+      if (alias >= num_outer) continue;
+      const bool is_last =
+          std::find(nested_writes_.begin(), nested_writes_.end(), alias) ==
+          nested_writes_.end();
+      if (is_last) {
+        nested_writes_.push_back(alias);
+        Hasher h;
+        h.Add(uint64_t{kTagMutated});
+        h.Add(AliasIdentity(alias));
+        h.Add(versions_[alias]);
+        out.push_back(h.Finish());
+      }
+      versions_[alias] = before;
+    }
+    journal_.resize(journal_start);
+    return out;
+  }
+
+  // Of the state's storage behind an alias; zero when there is none.
+  Digest AliasIdentity(AliasId alias) {
+    for (size_t s = 0; s < storage_aliases_.size(); ++s) {
+      if (storage_aliases_[s] == alias) return storage_identities_[s];
+    }
+    return {};
+  }
+
+  // Whether the value is a state entry, not a result of writing to one.
+  bool IsState(ValueId v) const {
+    return v.valid() && is_state_value_[v.index];
   }
 
   // Hashes a called graph as if its nodes stood here.
@@ -347,14 +431,23 @@ class WiringHasher {
       OpaqueCall(call, Digest{child.index, 0});
       return;
     }
+    const auto& parameters = program_.graph(child).parameters;
     for (size_t i = 0; i < args.size(); ++i) {
+      // Keywords find the input that is declared under their name (J-1).
+      size_t at = i;
+      if (args[i].pass == PassKind::kKeyword) {
+        const auto found =
+            std::find(parameters.begin(), parameters.end(), args[i].name);
+        if (found != parameters.end()) {
+          at = static_cast<size_t>(found - parameters.begin());
+        }
+      }
       // Calls pass storages, so the version of a written one goes in with the
       // alias; the value itself enters unversioned.
       if (args[i].is_value()) {
-        const ValueId v = args[i].v.value;
-        Define(inputs[i], digests_[v.index], aliases_[v.index]);
+        Pass(inputs[at], args[i].v.value);
       } else {
-        Define(inputs[i], Contribution(args[i]), NewAlias());
+        Define(inputs[at], Contribution(args[i]), NewAlias());
       }
     }
     entered_[child.index] = true;
@@ -367,8 +460,7 @@ class WiringHasher {
                           if (arg.has_items() || next >= results.count) return;
                           const ValueId r = results[next++];
                           if (arg.is_value()) {
-                            const ValueId v = arg.v.value;
-                            Define(r, digests_[v.index], aliases_[v.index]);
+                            Pass(r, arg.v.value);
                           } else {
                             Define(r, Contribution(arg), NewAlias());
                           }
@@ -415,8 +507,7 @@ class WiringHasher {
         return;
       case NodeKind::kGetState:
         if (node.results.count == 1 && node.state.valid()) {
-          Define(node.results[0], StateIdentity(node.state),
-                 StorageAlias(node.state));
+          DefineState(node.results[0], node.state);
         }
         return;
       case NodeKind::kOutput:
@@ -443,8 +534,9 @@ class WiringHasher {
       }
       const AliasId alias = aliases_[args[w.input].v.value.index];
       const ValueId out = results[w.output];
-      if (alias != kNoAlias) versions_[alias] = digests_[out.index];
+      if (alias != kNoAlias) SetVersion(alias, digests_[out.index]);
       aliases_[out.index] = alias;
+      bases_[out.index] = bases_[args[w.input].v.value.index];
     }
   }
 
@@ -454,15 +546,24 @@ class WiringHasher {
     op_hasher_.Reset();
     op_hasher_.Add(uint64_t{kTagNode});
     op_hasher_.Add(Text(op.name));
-    const auto args = program_.args(node.args);
-    for (const Arg& arg : args) {
-      if (op.schema != nullptr && arg.name.valid()) {
-        op_hasher_.Add(Text(arg.name));
+    const HigherOrderConvention* convention =
+        op.is_higher_order ? FindHigherOrderConvention(context_.view(op.name))
+                           : nullptr;
+    if (op.is_higher_order) {
+      HashHigherOrderArgs(n, convention);
+    } else {
+      for (const Arg& arg : program_.args(node.args)) {
+        if (op.schema != nullptr && arg.name.valid()) {
+          op_hasher_.Add(Text(arg.name));
+        }
+        op_hasher_.Add(Contribution(arg));
       }
-      op_hasher_.Add(Contribution(arg));
     }
     NodeEffects effects;
     if (!IsPure(node.op)) effects = effects_.Of(n);
+    if (convention != nullptr) {
+      std::erase_if(effects.writes, [&](ValueId v) { return IsState(v); });
+    }
     // Draws and unknown operators keep their order among themselves.
     if (effects.is_random) op_hasher_.Add(random_version_);
     if (effects.is_opaque) op_hasher_.Add(opaque_version_);
@@ -476,7 +577,17 @@ class WiringHasher {
       aliases = ResultAliases(node, *op.schema);
     }
     Write(effects.writes, digest);
+    for (const AliasId alias : std::exchange(nested_writes_, {})) {
+      Hasher h;
+      h.Add(uint64_t{kTagVersion});
+      h.Add(digest);
+      h.Add(AliasIdentity(alias));
+      SetVersion(alias, h.Finish());
+    }
     DefineResults(n, digest, aliases);
+    if (op.schema != nullptr && op.schema->is_mutating()) {
+      KeepBases(node, *op.schema);
+    }
     if (effects.is_opaque || effects.is_random || effects.is_assertion) {
       WiringRoot root;
       root.kind = WiringRoot::Kind::kEffect;
@@ -485,6 +596,65 @@ class WiringHasher {
       root.graph = g;
       effects_found->push_back(root);
     }
+  }
+
+  // Arguments of control flow: state among the operands belongs to the graphs.
+  // `convention` is null where it isn't known.
+  void HashHigherOrderArgs(NodeId n, const HigherOrderConvention* convention) {
+    const auto args = program_.args(n);
+    std::vector<ValueId> operands;
+    std::vector<bool> is_operand(args.size(), false);
+    const auto groups = convention == nullptr ? std::span<const OperandGroup>()
+                                              : convention->groups;
+    for (const OperandGroup& group : groups) {
+      const size_t end = group.is_rest
+                             ? args.size()
+                             : std::min<size_t>(group.arg + 1, args.size());
+      for (size_t i = group.arg; i < end; ++i) {
+        is_operand[i] = !group.is_sliced;
+        const auto add = [&](const Arg& arg) {
+          operands.push_back(group.is_sliced ? ValueId() : arg.value());
+        };
+        if (args[i].kind == ArgKind::kList) {
+          for (const Arg& item : program_.args(args[i].list)) add(item);
+        } else {
+          add(args[i]);
+        }
+      }
+    }
+    const auto is_bound = [&](const Arg& arg) {
+      return arg.is_value() && IsState(arg.v.value);
+    };
+    // Nested nodes use the hasher of nodes, too.
+    std::vector<Digest> parts;
+    std::vector<AliasId> written;
+    for (size_t i = 0; i < args.size(); ++i) {
+      if (args[i].kind == ArgKind::kGraph) {
+        parts.push_back(Function(args[i].graph, operands));
+        for (const AliasId alias : std::exchange(nested_writes_, {})) {
+          if (std::find(written.begin(), written.end(), alias) ==
+              written.end()) {
+            written.push_back(alias);
+          }
+        }
+      } else if (!is_operand[i]) {
+        parts.push_back(Contribution(args[i]));
+      } else if (args[i].kind == ArgKind::kList) {
+        Hasher h;
+        h.Add(uint64_t{kTagList});
+        for (const Arg& item : program_.args(args[i].list)) {
+          if (!is_bound(item)) h.Add(Contribution(item));
+        }
+        parts.push_back(h.Finish());
+      } else if (!is_bound(args[i])) {
+        parts.push_back(Contribution(args[i]));
+      }
+    }
+    nested_writes_ = std::move(written);
+    op_hasher_.Reset();
+    op_hasher_.Add(uint64_t{kTagNode});
+    op_hasher_.Add(Text(program_.context().op(program_.node(n).op).name));
+    for (const Digest& part : parts) op_hasher_.Add(part);
   }
 
   // Whether calls of the operator have no effects, whatever their arguments.
@@ -538,6 +708,25 @@ class WiringHasher {
     return out;
   }
 
+  // What an in-place operator writes and returns is what it was given.
+  void KeepBases(const Node& node, const OpSchema& schema) {
+    const size_t count =
+        std::min<size_t>(node.results.count, schema.returns.size());
+    for (size_t r = 0; r < count; ++r) {
+      if (!schema.returns[r].is_written) continue;
+      for (size_t i = 0; i < schema.args.size(); ++i) {
+        if (schema.args[i].alias_set != schema.returns[r].alias_set) continue;
+        for (const Arg& arg : program_.args(node.args)) {
+          if (arg.is_value() &&
+              program_.view(arg.name) == schema.args[i].name) {
+            bases_[node.results[static_cast<uint32_t>(r)].index] =
+                bases_[arg.v.value.index];
+          }
+        }
+      }
+    }
+  }
+
   void Write(const std::vector<ValueId>& written, const Digest& digest) {
     for (size_t i = 0; i < written.size(); ++i) {
       const AliasId alias = aliases_[written[i].index];
@@ -546,13 +735,35 @@ class WiringHasher {
       hasher_.Add(uint64_t{kTagVersion});
       hasher_.Add(digest);
       hasher_.Add(static_cast<uint64_t>(i));
-      versions_[alias] = hasher_.Finish();
+      SetVersion(alias, hasher_.Finish());
     }
   }
 
   // --- the program's outside ---
 
-  WiringRoot Output(size_t i, const Arg& arg) {
+  static bool IsMutation(OutputKind kind) {
+    return kind == OutputKind::kBufferMutation ||
+           kind == OutputKind::kParameterMutation ||
+           kind == OutputKind::kUserInputMutation;
+  }
+
+  // What a mutation or gradient is of, whatever else the program takes.
+  Digest Target(const OutputSpec& spec) {
+    if (spec.state.valid()) return StateIdentity(spec.state);
+    return spec.input < program_.root().inputs.size()
+               ? bases_[program_.root().inputs[spec.input].index]
+               : Digest();
+  }
+
+  // A mutation whose value is the target itself, written in place, says what
+  // the write says: programs that declare it and programs that don't are one.
+  bool IsWrittenInPlace(size_t i, const Arg& arg) {
+    if (i >= program_.signature.outputs.size() || !arg.is_value()) return false;
+    const OutputSpec& spec = program_.signature.outputs[i];
+    return IsMutation(spec.kind) && bases_[arg.v.value.index] == Target(spec);
+  }
+
+  WiringRoot Output(size_t i, uint64_t position, const Arg& arg) {
     WiringRoot root;
     root.index = static_cast<uint32_t>(i);
     root.graph = Program::kRoot;
@@ -560,40 +771,57 @@ class WiringHasher {
       root.value = arg.v.value;
       root.node = program_.value(root.value).def;
     }
-    hasher_.Reset();
     const Digest contribution = Contribution(arg);
-    hasher_.Reset();
-    hasher_.Add(uint64_t{kTagOutput});
+    Hasher h;
+    h.Add(uint64_t{kTagOutput});
     if (i < program_.signature.outputs.size()) {
       const OutputSpec& spec = program_.signature.outputs[i];
-      hasher_.Add(static_cast<uint64_t>(spec.kind));
-      hasher_.Add(uint64_t{spec.input});
-      if (spec.state.valid()) hasher_.Add(StateIdentity(spec.state));
+      h.Add(static_cast<uint64_t>(spec.kind));
+      h.Add(IsMutation(spec.kind) ? uint64_t{0} : position);
+      h.Add(Target(spec));
     }
-    hasher_.Add(contribution);
-    root.digest = hasher_.Finish();
+    h.Add(contribution);
+    root.digest = h.Finish();
     return root;
+  }
+
+  void AddOutputs(std::vector<WiringRoot>* roots) {
+    const auto outputs = program_.outputs(Program::kRoot);
+    uint64_t position = 0;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (IsWrittenInPlace(i, outputs[i])) continue;
+      roots->push_back(Output(i, position, outputs[i]));
+      if (i >= program_.signature.outputs.size() ||
+          !IsMutation(program_.signature.outputs[i].kind)) {
+        ++position;
+      }
+    }
+  }
+
+  void AddMutated(const Digest& what, AliasId alias, ValueId v,
+                  std::vector<WiringRoot>* effects) {
+    if (alias == kNoAlias || versions_[alias] == Digest()) return;
+    hasher_.Reset();
+    hasher_.Add(uint64_t{kTagMutated});
+    hasher_.Add(what);
+    hasher_.Add(versions_[alias]);
+    WiringRoot root;
+    root.kind = WiringRoot::Kind::kEffect;
+    root.digest = hasher_.Finish();
+    root.graph = Program::kRoot;
+    root.value = v;
+    effects->push_back(root);
   }
 
   // Inputs and state that the program writes in place.
   void AddMutatedInputs(std::vector<WiringRoot>* effects) {
-    std::vector<bool> seen(versions_.size(), false);
-    for (const ValueId v : program_.root().inputs) {
-      const AliasId alias = aliases_[v.index];
-      if (alias == kNoAlias || versions_[alias] == Digest() || seen[alias]) {
-        continue;
-      }
-      seen[alias] = true;
-      hasher_.Reset();
-      hasher_.Add(uint64_t{kTagMutated});
-      hasher_.Add(digests_[v.index]);
-      hasher_.Add(versions_[alias]);
-      WiringRoot root;
-      root.kind = WiringRoot::Kind::kEffect;
-      root.digest = hasher_.Finish();
-      root.graph = Program::kRoot;
-      root.value = v;
-      effects->push_back(root);
+    for (const ValueId v : user_inputs_) {
+      AddMutated(digests_[v.index], aliases_[v.index], v, effects);
+    }
+    for (size_t s = 0; s < storage_aliases_.size(); ++s) {
+      if (storage_aliases_[s] == kNoAlias) continue;
+      AddMutated(storage_identities_[s], storage_aliases_[s], ValueId(),
+                 effects);
     }
   }
 
@@ -610,17 +838,17 @@ class WiringHasher {
   Digest HashConvention() {
     Hasher h;
     h.Add(uint64_t{kTagConvention});
-    const auto& inputs = program_.root().inputs;
-    h.Add(static_cast<uint64_t>(inputs.size()));
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (i < program_.signature.inputs.size()) {
-        const InputSpec& spec = program_.signature.inputs[i];
-        h.Add(static_cast<uint64_t>(spec.kind));
-        if (spec.state.valid()) h.Add(StateIdentity(spec.state));
-      }
-      h.Add(TypeDigest(program_.value(inputs[i]).type));
+    h.Add(static_cast<uint64_t>(user_inputs_.size()));
+    for (const ValueId v : user_inputs_) {
+      h.Add(TypeDigest(program_.value(v).type));
     }
-    h.Add(static_cast<uint64_t>(program_.signature.outputs.size()));
+    // State that the program reads or names as an input, lifted or not.
+    std::vector<Digest> used;
+    for (uint32_t i = 0; i < used_state_.size(); ++i) {
+      if (used_state_[i]) used.push_back(StateIdentity(StateId(i)));
+    }
+    std::sort(used.begin(), used.end());
+    for (const Digest& d : used) h.Add(d);
     for (const auto* spec : {&program_.in_spec, &program_.out_spec}) {
       h.Add(uint64_t{spec->has_value()});
       if (spec->has_value()) AddSpec(**spec, &h);
@@ -651,6 +879,16 @@ class WiringHasher {
   Hasher hasher_, op_hasher_;
   std::vector<Digest> digests_;   // by value
   std::vector<AliasId> aliases_;  // by value
+  // By value: the input or state that the value is, before or after writes to
+  // it; zero for others.
+  std::vector<Digest> bases_;
+  // Inside nested graphs: versions as they were before each write.
+  bool is_nested_ = false;
+  std::vector<std::pair<AliasId, Digest>> journal_;
+  std::vector<AliasId> nested_writes_;  // by the nested graphs of this node
+  std::vector<bool> is_state_value_;    // by value
+  std::vector<bool> used_state_;        // by state entry
+  uint64_t num_state_reads_ = 0;
   std::vector<Digest> versions_;  // by alias: its last write, zero = none
   std::vector<Digest> texts_;     // by string
   std::vector<bool> text_known_;
@@ -659,6 +897,8 @@ class WiringHasher {
   std::vector<bool> function_known_;
   std::vector<bool> entered_;  // by graph: being hashed now
   std::vector<Digest> state_digests_;
+  std::vector<Digest> storage_identities_;  // of the first entry over it
+  std::vector<ValueId> user_inputs_;
   std::vector<AliasId> storage_aliases_;
   Digest random_version_, opaque_version_;
 };

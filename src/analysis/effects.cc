@@ -96,6 +96,11 @@ bool DrawsNothing(const BoundArgs& bound) {
   return bound.schema->FindArg("dropout_p") >= 0 && IsZero(bound, "dropout_p");
 }
 
+bool MayWriteStatistics(std::string_view op) {
+  return op.ends_with("batch_norm.default") ||
+         op == "aten.instance_norm.default";
+}
+
 // Batch norm's running statistics, which its schema doesn't mark as written.
 bool WritesRunningStatistics(const BoundArgs& bound) {
   const std::string_view op = bound.schema->name;
@@ -113,6 +118,23 @@ bool WritesRunningStatistics(const BoundArgs& bound) {
 
 EffectAnalysis::EffectAnalysis(const Program& program)
     : program_(program), binder_(program), summaries_(program.num_graphs()) {}
+
+bool EffectAnalysis::IsPure(OpId id) {
+  if (id.index >= is_pure_.size()) is_pure_.resize(id.index + 1, -1);
+  int8_t& known = is_pure_[id.index];
+  if (known < 0) {
+    const OpInfo& info = program_.context().op(id);
+    const std::string_view name = program_.view(info.name);
+    known = info.schema == nullptr
+                ? !info.is_higher_order && !IsAssertion(name) &&
+                      IsScalarFunction(name)
+                : !IsAssertion(name) && !info.schema->is_mutating() &&
+                      !info.schema->nondeterministic &&
+                      !MayWriteStatistics(name) &&
+                      !info.schema->returns.empty();
+  }
+  return known > 0;
+}
 
 NodeEffects EffectAnalysis::Compute(NodeId n, int depth) {
   NodeEffects out;
@@ -163,6 +185,7 @@ NodeEffects EffectAnalysis::Compute(NodeId n, int depth) {
 }
 
 void EffectAnalysis::AddOperator(NodeId n, NodeEffects* out) {
+  if (IsPure(program_.node(n).op)) return;
   const OpInfo& info = program_.context().op(program_.node(n).op);
   const std::string_view name = program_.view(info.name);
   if (info.is_higher_order) return;
@@ -175,7 +198,7 @@ void EffectAnalysis::AddOperator(NodeId n, NodeEffects* out) {
     return;
   }
   const OpSchema& schema = *info.schema;
-  const bool is_batch_norm = name.find("_norm.") != std::string_view::npos;
+  const bool is_batch_norm = MayWriteStatistics(name);
   if (!schema.is_mutating() && !schema.nondeterministic && !is_batch_norm) {
     // Something without results is done for what it does.
     out->is_opaque = schema.returns.empty();

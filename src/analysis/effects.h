@@ -43,6 +43,8 @@ class EffectAnalysis {
     bool is_random = false, is_assertion = false, is_opaque = false;
   };
 
+  // Whether no call of the operator has effects; asked once per operator.
+  bool IsPure(OpId op);
   NodeEffects Compute(NodeId node, int depth);
   void AddOperator(NodeId node, NodeEffects* out);
   void AddHigherOrder(NodeId node, int depth, NodeEffects* out);
@@ -54,6 +56,7 @@ class EffectAnalysis {
   const Program& program_;
   ArgBinder binder_;
   std::vector<Summary> summaries_;  // by graph
+  std::vector<int8_t> is_pure_;     // by operator; -1: not asked yet
 };
 
 // Of one node. For many, an EffectAnalysis is cheaper.

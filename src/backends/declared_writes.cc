@@ -3,66 +3,17 @@
 #include <optional>
 #include <string>
 
+#include "analysis/origins.h"
+
 namespace tenon {
 namespace {
-
-// What a value shares its storage with. `is_whole` says that it has the same
-// geometry too: the value went through in-place operators only.
-struct Origin {
-  ValueId value;
-  bool is_whole = true;
-};
-
-class Origins {
- public:
-  explicit Origins(const Program& region)
-      : region_(region), origins_(region.num_values()) {
-    for (const ValueId input : region.root().inputs) {
-      origins_[input.index] = {input, true};
-    }
-    for (const NodeId n : region.nodes(Program::kRoot)) Visit(n);
-  }
-
-  const Origin& of(ValueId v) const { return origins_[v.index]; }
-
- private:
-  void Visit(NodeId n) {
-    const ValueRange results = region_.node(n).results;
-    for (uint32_t i = 0; i < results.count; ++i) {
-      origins_[results[i].index] = {results[i], true};
-    }
-    if (region_.node(n).kind != NodeKind::kOp) return;
-    const OpSchema* schema = region_.schema(n);
-    if (schema == nullptr || schema->returns.empty()) return;
-    // A list return has all the results; otherwise they go by position.
-    for (uint32_t i = 0; i < results.count; ++i) {
-      const size_t r = schema->returns.size() == 1 ? 0 : i;
-      if (r < schema->returns.size()) Link(n, schema->returns[r], results[i]);
-    }
-  }
-
-  void Link(NodeId n, const SchemaReturn& returned, ValueId result) {
-    if (returned.alias_set.empty()) return;
-    for (const SchemaArg& arg : region_.schema(n)->args) {
-      if (arg.alias_set != returned.alias_set) continue;
-      const Arg* given = region_.FindArg(n, arg.name);
-      if (given == nullptr || !given->is_value()) continue;
-      const Origin base = of(given->value());
-      origins_[result.index] = {base.value,
-                                base.is_whole && returned.is_written};
-    }
-  }
-
-  const Program& region_;
-  std::vector<Origin> origins_;
-};
 
 std::optional<uint32_t> FindWholeOutput(const Program& region,
                                         const Origins& origins, ValueId input) {
   const auto outputs = region.outputs(Program::kRoot);
   for (uint32_t j = 0; j < outputs.size(); ++j) {
     if (!outputs[j].is_value()) continue;
-    const Origin& origin = origins.of(outputs[j].value());
+    const Origin origin = origins.of(outputs[j].value());
     if (origin.value == input && origin.is_whole) return j;
   }
   return std::nullopt;
@@ -122,7 +73,7 @@ std::vector<ValueId> WrittenOperands(const Program& program, NodeId node) {
 
 Expected<std::vector<DeclaredWrite>> FindDeclaredWrites(
     std::string_view backend, const Program& region, Diagnostics& diags) {
-  const Origins origins(region);
+  const Origins origins(region, Program::kRoot);
   std::vector<DeclaredWrite> writes;
   std::vector<bool> done(region.num_values());
   for (const NodeId n : region.nodes(Program::kRoot)) {

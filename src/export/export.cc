@@ -54,7 +54,7 @@ class Exporter {
       if (options_.stop_after == phase.name) break;
     }
     report_.signature_after = DescribeSignature(program_);
-    DescribeMutations();
+    report_.mutations = DescribeMutations(program_);
     return {};
   }
 
@@ -274,113 +274,20 @@ class Exporter {
 
   // --- the report ---
 
-  int64_t BytesAtMost(const Type& type) const {
-    if (!type.is_tensor()) return 8;
-    int64_t bytes = static_cast<int64_t>(SizeBytes(type.dtype));
-    for (const SymInt& s : type.sizes) {
-      int64_t size = s.value;
-      if (!s.is_literal()) {
-        const auto bound =
-            program_.context().exprs.EvaluateInt(s.expr, UpperBounds());
-        if (!bound) return -1;
-        size = *bound;
-      }
-      if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) return -1;
-    }
-    return bytes;
-  }
-
-  ExprPool::Bindings UpperBounds() const {
-    return [this](ExprId symbol) -> std::optional<int64_t> {
-      for (const SymbolRange& range : program_.ranges) {
-        if (range.expr == symbol) return range.max;
-      }
-      return std::nullopt;
-    };
-  }
-
-  BoundaryValue Boundary(ValueId v) const {
-    BoundaryValue out;
-    const Value& value = program_.value(v);
-    out.name = std::string(program_.view(value.name));
-    out.type = PrintType(program_, value.type);
-    out.bytes = BytesAtMost(program_.type(value.type));
-    out.is_state = value.is_input() &&
-                   value.index < program_.signature.inputs.size() &&
-                   program_.signature.inputs[value.index].state.valid();
-    return out;
-  }
-
   RegionReport DescribeRegion(const RegionNodes& region,
                               const Outlined& outlined) const {
     RegionReport out;
     out.name = region.name;
     out.backend = region.backend;
     out.num_nodes = static_cast<uint32_t>(region.nodes.size());
-    program_.ForEachOperand(
-        outlined.call, [&](ValueId v) { out.inputs.push_back(Boundary(v)); });
+    program_.ForEachOperand(outlined.call, [&](ValueId v) {
+      out.inputs.push_back(DescribeBoundary(program_, v));
+    });
     const ValueRange results = program_.node(outlined.call).results;
     for (uint32_t i = 0; i < results.count; ++i) {
-      out.outputs.push_back(Boundary(results[i]));
+      out.outputs.push_back(DescribeBoundary(program_, results[i]));
     }
     return out;
-  }
-
-  std::string OwnerOf(NodeId n) const {
-    if (!n.valid()) return "graph";
-    const RegionId region = program_.node(n).region;
-    const bool delegated =
-        program_.node(n).kind == NodeKind::kDelegateCall && region.valid();
-    return delegated
-               ? std::string(program_.view(program_.regions[region.index].name))
-               : "graph";
-  }
-
-  std::string TargetOf(const InputSpec& spec, uint32_t input) const {
-    return spec.state.valid()
-               ? std::string(program_.view(program_.state.get(spec.state).fqn))
-               : "input " + std::to_string(input);
-  }
-
-  void DescribeMutations() {
-    const auto outputs = program_.outputs(Program::kRoot);
-    for (size_t i = 0; i < program_.signature.outputs.size(); ++i) {
-      const OutputSpec& spec = program_.signature.outputs[i];
-      const bool is_mutation = spec.kind == OutputKind::kBufferMutation ||
-                               spec.kind == OutputKind::kParameterMutation ||
-                               spec.kind == OutputKind::kUserInputMutation;
-      if (!is_mutation || i >= outputs.size()) continue;
-      InputSpec target;
-      target.state = spec.state;
-      const ValueId v = outputs[i].value();
-      report_.mutations.push_back(
-          {TargetOf(target, spec.input), std::string(Name(spec.kind)),
-           OwnerOf(v.valid() ? program_.value(v).def : NodeId()), false});
-    }
-    DescribeInPlaceWrites();
-  }
-
-  void DescribeInPlaceWrites() {
-    const auto& inputs = program_.root().inputs;
-    std::vector<std::pair<NodeId, ValueId>> writes;
-    for (const NodeId n : program_.nodes(Program::kRoot)) {
-      for (const ValueId v : ComputeEffects(program_, n).writes) {
-        writes.emplace_back(n, v);
-      }
-    }
-    if (writes.empty()) return;
-    const AliasClasses classes(program_, Program::kRoot);
-    for (uint32_t i = 0; i < inputs.size(); ++i) {
-      for (const auto& [node, value] : writes) {
-        if (classes.class_of(value) != classes.class_of(inputs[i]) ||
-            !program_.type(inputs[i]).is_tensor()) {
-          continue;
-        }
-        report_.mutations.push_back({TargetOf(program_.signature.inputs[i], i),
-                                     "in place", OwnerOf(node), true});
-        break;
-      }
-    }
   }
 
   const Program& source_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/effects.h"
 #include "partition/partition.h"
 #include "text/text.h"
 
@@ -71,6 +72,103 @@ std::vector<RefusalGroup> GroupRefusals(const Program& program,
                      return a.nodes.size() > b.nodes.size();
                    });
   return groups;
+}
+
+// --- boundaries ---
+
+namespace {
+
+int64_t BytesAtMost(const Program& program, const Type& type) {
+  if (!type.is_tensor()) return 8;
+  const auto upper_bounds = [&](ExprId symbol) -> std::optional<int64_t> {
+    for (const SymbolRange& range : program.ranges) {
+      if (range.expr == symbol) return range.max;
+    }
+    return std::nullopt;
+  };
+  int64_t bytes = static_cast<int64_t>(SizeBytes(type.dtype));
+  for (const SymInt& s : type.sizes) {
+    int64_t size = s.value;
+    if (!s.is_literal()) {
+      const auto bound =
+          program.context().exprs.EvaluateInt(s.expr, upper_bounds);
+      if (!bound) return -1;
+      size = *bound;
+    }
+    if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes)) return -1;
+  }
+  return bytes;
+}
+
+std::string OwnerOf(const Program& program, NodeId n) {
+  if (!n.valid()) return "graph";
+  const Node& node = program.node(n);
+  if (node.kind != NodeKind::kDelegateCall) return "graph";
+  if (node.region.valid()) {
+    return std::string(program.view(program.regions[node.region.index].name));
+  }
+  return std::string(program.view(program.delegates[node.delegate.index].name));
+}
+
+std::string TargetOf(const Program& program, StateId state, uint32_t input) {
+  return state.valid() ? std::string(program.view(program.state.get(state).fqn))
+                       : "input " + std::to_string(input);
+}
+
+void DescribeInPlaceWrites(const Program& program,
+                           std::vector<MutationReport>* out) {
+  const auto& inputs = program.root().inputs;
+  std::vector<std::pair<NodeId, ValueId>> writes;
+  EffectAnalysis effects(program);
+  for (const NodeId n : program.nodes(Program::kRoot)) {
+    for (const ValueId v : effects.Of(n).writes) writes.emplace_back(n, v);
+  }
+  if (writes.empty()) return;
+  const AliasClasses classes(program, Program::kRoot);
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    for (const auto& [node, value] : writes) {
+      if (classes.class_of(value) != classes.class_of(inputs[i]) ||
+          !program.type(inputs[i]).is_tensor()) {
+        continue;
+      }
+      out->push_back({TargetOf(program, program.signature.inputs[i].state, i),
+                      "in place", OwnerOf(program, node), true});
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+BoundaryValue DescribeBoundary(const Program& program, ValueId v) {
+  BoundaryValue out;
+  const Value& value = program.value(v);
+  out.name = std::string(program.view(value.name));
+  out.type = PrintType(program, value.type);
+  out.bytes = BytesAtMost(program, program.type(value.type));
+  out.is_state = value.is_input() &&
+                 value.index < program.signature.inputs.size() &&
+                 program.signature.inputs[value.index].state.valid();
+  return out;
+}
+
+std::vector<MutationReport> DescribeMutations(const Program& program) {
+  std::vector<MutationReport> out;
+  const auto outputs = program.outputs(Program::kRoot);
+  for (size_t i = 0; i < program.signature.outputs.size(); ++i) {
+    const OutputSpec& spec = program.signature.outputs[i];
+    const bool is_mutation = spec.kind == OutputKind::kBufferMutation ||
+                             spec.kind == OutputKind::kParameterMutation ||
+                             spec.kind == OutputKind::kUserInputMutation;
+    if (!is_mutation || i >= outputs.size()) continue;
+    const ValueId v = outputs[i].value();
+    out.push_back(
+        {TargetOf(program, spec.state, spec.input),
+         std::string(Name(spec.kind)),
+         OwnerOf(program, v.valid() ? program.value(v).def : NodeId()), false});
+  }
+  DescribeInPlaceWrites(program, &out);
+  return out;
 }
 
 }  // namespace tenon

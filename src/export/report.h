@@ -64,6 +64,9 @@ struct ExportReport {
   std::vector<std::string> notes;
 };
 
+BoundaryValue DescribeBoundary(const Program& program, ValueId v);
+// Mutations of the signature, then in-place writes to inputs and state.
+std::vector<MutationReport> DescribeMutations(const Program& program);
 // The signature, one line per input and output: "parameter fc.weight: f32[4,
 // 3]".
 std::vector<std::string> DescribeSignature(const Program& program);

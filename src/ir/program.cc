@@ -138,6 +138,11 @@ void Program::ClearArgs(ArgRange range) {
 void Program::SetArg(ArgId at, const Arg& literal, bool keep_label) {
   TENON_ASSERT(!literal.is_value(), "a value is set by SetValueArg");
   const Arg copy = literal;
+  const Arg before = args_[at.index];
+  if (before.has_items() &&
+      !(copy.has_items() && copy.list.begin == before.list.begin)) {
+    ClearArgs(before.list);
+  }
   UnlinkUse(at);
   Arg& a = args_[at.index];
   const StringId label = a.name;
@@ -261,10 +266,30 @@ void Program::ReplaceUse(UseId u, ValueId to) {
   SetValueArg(copy.arg, copy.user, to);
 }
 
+void Program::CopyArg(ArgId from, ArgId to, NodeId user) {
+  const Arg source = arg(from);  // a copy: the table may move
+  SetArgLabel(to, source.name, source.pass);
+  if (source.is_value()) {
+    SetValueArg(to, user, source.v.value);
+    return;
+  }
+  Arg literal = source;
+  if (source.has_items()) {
+    literal.list = CopyArgs(
+        source.list, user, [](ValueId v) { return v; },
+        [](GraphId g) { return g; });
+  }
+  SetArg(to, literal);
+}
+
+void Program::ReplaceArgs(NodeId n, ArgRange range) {
+  Node& node = nodes_[n.index];
+  ClearArgs(node.args);
+  node.args = range;
+}
+
 void Program::SetOutputs(GraphId g, ArgRange range) {
-  Node& output = nodes_[graphs_[g.index].output.index];
-  ClearArgs(output.args);
-  output.args = range;
+  ReplaceArgs(graphs_[g.index].output, range);
 }
 
 }  // namespace tenon

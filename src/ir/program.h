@@ -432,6 +432,8 @@ class Program {
   ArgRange NewArgs(uint32_t count);
   // Makes `range` the node's direct arguments; the node must have none yet.
   void SetArgRange(NodeId n, ArgRange range);
+  // Makes `range` the node's direct arguments, dropping those it has.
+  void ReplaceArgs(NodeId n, ArgRange range);
   // Stores a literal or list. What was there is unlinked; name and pass of the
   // place are kept when `keep_label`, else taken from `literal`.
   void SetArg(ArgId at, const Arg& literal, bool keep_label = false);
@@ -445,6 +447,9 @@ class Program {
   template <typename MapValue, typename MapGraph>
   ArgRange CopyArgs(ArgRange range, NodeId user, MapValue&& map,
                     MapGraph&& map_graph);
+
+  // A deep copy of one argument, label included; values and graphs stay.
+  void CopyArg(ArgId from, ArgId to, NodeId user);
 
   void Append(GraphId g, NodeId n);  // before the output node
   void InsertBefore(GraphId g, NodeId anchor, NodeId n);

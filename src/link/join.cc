@@ -176,6 +176,11 @@ class ReachableGraphs {
     for (const NodeId n : program_.nodes(g)) {
       program_.ForEachNestedGraph(
           n, [&](GraphId callee) { entry.callees.push_back(callee); });
+      // The graphs that delegates stand for hold calls of their own.
+      const Node& node = program_.node(n);
+      if (node.kind != NodeKind::kDelegateCall) continue;
+      const GraphId source = program_.delegates[node.delegate.index].source;
+      if (source.valid()) entry.callees.push_back(source);
     }
     state_[g.index] = kOpen;
     stack_.push_back(std::move(entry));
@@ -186,6 +191,39 @@ class ReachableGraphs {
   std::vector<State> state_;
   std::vector<Entry> stack_;
   std::vector<GraphId> order_;
+};
+
+// What joining everything would make: calls of calls multiply, so that a small
+// program can stand for one that no machine holds.
+class JoinedSize {
+ public:
+  explicit JoinedSize(const Program& program)
+      : program_(program), sizes_(program.num_graphs(), 0) {}
+
+  // Callees first.
+  void Add(GraphId g) {
+    uint64_t size = 1;
+    for (const NodeId n : program_.nodes(g)) {
+      const Node& node = program_.node(n);
+      const uint64_t added =
+          node.kind == NodeKind::kChildCall ? sizes_[node.child.index] : 1;
+      if (__builtin_add_overflow(size, added, &size)) size = UINT64_MAX;
+    }
+    sizes_[g.index] = size;
+    if (size > largest_) {
+      largest_ = size;
+      largest_graph_ = g;
+    }
+  }
+
+  uint64_t largest() const { return largest_; }
+  GraphId largest_graph() const { return largest_graph_; }
+
+ private:
+  const Program& program_;
+  std::vector<uint64_t> sizes_;
+  uint64_t largest_ = 0;
+  GraphId largest_graph_;
 };
 
 struct PendingCall {
@@ -208,6 +246,15 @@ Status JoinAll(Program* program, Diagnostics& diags) {
   auto order = ReachableGraphs(*program, diags).Collect();
   if (!order) return Failure{};
   // Everything is checked before anything changes.
+  JoinedSize size(*program);
+  for (const GraphId g : *order) size.Add(g);
+  if (size.largest() > kMaxJoinedNodes) {
+    return diags.Error(Rule::kUnsupported,
+                       Place::Node(std::string(program->view(
+                           program->graph(size.largest_graph()).name))))
+           << "joined, the graph would have more than " << kMaxJoinedNodes
+           << " nodes";
+  }
   std::vector<PendingCall> pending;
   std::vector<uint32_t> calls_left(program->num_graphs(), 0);
   bool ok = true;

@@ -25,9 +25,12 @@ enum class JoinMode : uint8_t {
 Status JoinCall(Program* program, GraphId parent, NodeId call, JoinMode mode,
                 Diagnostics& diags);
 
-// Joins every child call that the root reaches, children in children and calls
-// in nested graphs included, until none is left. On an error the program is
-// unchanged and every error is reported.
+// Ids have 32 bits, and a node has arguments, results and uses.
+constexpr uint64_t kMaxJoinedNodes = 250'000'000;
+
+// Joins every child call that the root reaches, children in children, calls in
+// nested graphs and in the sources of delegates included, until none is left.
+// On an error the program is unchanged and every error is reported.
 Status JoinAll(Program* program, Diagnostics& diags);
 
 // Turns delegate calls into calls of the graphs that they were compiled from.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "link/lift_nested.h"
+
 namespace tenon {
 namespace {
 
@@ -47,6 +49,7 @@ class Lifter {
 
   Status Run() {
     TENON_TRY(Check());
+    TENON_TRY(LiftNestedState(&program_, diags_));
     input_of_state_.resize(program_.state.entries.size());
     const Graph& root = program_.root();
     for (size_t i = 0; i < root.inputs.size(); ++i) {
@@ -78,12 +81,8 @@ class Lifter {
       for (const NodeId n : program_.nodes(g)) {
         if (program_.node(n).kind != NodeKind::kGetState) continue;
         const StateId state = program_.node(n).state;
-        if (g != Program::kRoot) {
-          ok = false;
-          diags_.Error(Rule::kUnsupported, Place::Node(program_.Describe(g, n)))
-              << "a state reference inside a nested graph can't be lifted";
-        } else if (state.index >= program_.state.entries.size() ||
-                   program_.node(n).results.count != 1) {
+        if (state.index >= program_.state.entries.size() ||
+            program_.node(n).results.count != 1) {
           ok = false;
           diags_.Error(Rule::kL2, Place::Node(program_.Describe(g, n)))
               << "a reference to state that the program doesn't have";

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/effects.h"
+#include "ir/clone.h"
 #include "runtime/binding.h"
 
 namespace tenon {
@@ -53,6 +54,11 @@ class Session::Delegates : public DelegateRunner {
   Status Load(const Program& program, const BackendOptions& options,
               Diagnostics& diags) {
     for (const Delegate& d : program.delegates) {
+      num_outputs_.push_back(d.outputs.size());
+      if (d.payload.empty() && d.source.valid()) {
+        TENON_TRY(LoadSource(program, d, options, diags));
+        continue;
+      }
       const std::string_view name = program.view(d.backend);
       const Backend* backend = FindBackend(name);
       if (backend == nullptr) {
@@ -64,7 +70,6 @@ class Session::Delegates : public DelegateRunner {
           backend->Load(d.payload, d.payload_owner, options, diags);
       if (!executable) return Failure{};
       executables_.push_back(std::move(*executable));
-      num_outputs_.push_back(d.outputs.size());
     }
     return {};
   }
@@ -83,6 +88,21 @@ class Session::Delegates : public DelegateRunner {
   }
 
  private:
+  // A delegate that was never compiled: its graph says what it computes.
+  Status LoadSource(const Program& program, const Delegate& d,
+                    const BackendOptions& options, Diagnostics& diags) {
+    const Backend* reference = FindBackend("reference");
+    auto compiled =
+        reference->Compile(ExtractGraph(program, d.source), options, diags);
+    if (!compiled) return Failure{};
+    const auto payload = std::make_shared<const std::vector<std::byte>>(
+        std::move(compiled->payload));
+    auto executable = reference->Load(*payload, payload, options, diags);
+    if (!executable) return Failure{};
+    executables_.push_back(std::move(*executable));
+    return {};
+  }
+
   std::vector<std::unique_ptr<Executable>> executables_;
   std::vector<size_t> num_outputs_;
 };

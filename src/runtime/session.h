@@ -25,7 +25,8 @@ struct SessionOptions {
 // executor. Not thread-safe.
 class Session {
  public:
-  // Loads every delegate's payload. The program is kept by the session.
+  // Loads every delegate's payload; of one without payload, the graph that it
+  // stands for is interpreted. The program is kept by the session.
   static Expected<std::unique_ptr<Session>> Load(
       std::shared_ptr<const Program> program, const SessionOptions& options,
       Diagnostics& diags);

@@ -3,6 +3,7 @@
 //   pt2     PATH is a manifest of exported programs: what Tenon makes of each
 //           is compared with what PyTorch recorded
 //   broken  PATH is a manifest of damaged files, which have to be refused
+//   hybrid  PATH is a folder of hybrid graphs with recorded calls
 //   show    PATH is a manifest; --filter NAME --program FILE: FILE's results
 //           beside those that PyTorch recorded for NAME
 //   ops     PATH is a folder of recorded operator calls
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/hybrid/hybrid.h"
 #include "conformance/ops/ops.h"
 #include "conformance/pt2/broken.h"
 #include "conformance/pt2/run.h"
@@ -25,6 +27,7 @@ constexpr char kUsage[] =
     "usage: conformance KIND PATH [options]\n"
     "  pt2 MANIFEST     exported programs against PyTorch's recorded results\n"
     "  broken MANIFEST  damaged files, to be refused with an error\n"
+    "  hybrid FOLDER    hybrid graphs: joined, run, written; or refused\n"
     "  show MANIFEST    with --filter NAME --program FILE: FILE's results "
     "beside\n"
     "                   those recorded for NAME\n"
@@ -92,6 +95,9 @@ int Main(int argc, char** argv) {
   }
   if (command && command->kind == "broken") {
     return RunBroken(command->path, command->options);
+  }
+  if (command && command->kind == "hybrid") {
+    return RunHybrid(command->path, command->options);
   }
   if (command && command->kind == "show" && !command->program.empty()) {
     return ShowSideBySide(command->path, command->options.filter,

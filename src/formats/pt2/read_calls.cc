@@ -1,6 +1,6 @@
 #include "formats/pt2/read_calls.h"
 
-#include "formats/pt2/json_text.h"
+#include "formats/json/json_text.h"
 
 namespace tenon {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "formats/pt2/json_input.h"
+#include "formats/json/json_input.h"
 #include "formats/pt2/read_graph.h"
 #include "ir/program.h"
 

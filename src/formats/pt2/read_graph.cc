@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "formats/pt2/json_text.h"
+#include "formats/json/json_text.h"
 
 namespace tenon {
 namespace {

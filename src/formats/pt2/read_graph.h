@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/pt2/json_input.h"
+#include "formats/json/json_input.h"
 #include "formats/pt2/read_types.h"
 #include "ir/program.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/pt2/json_input.h"
+#include "formats/json/json_input.h"
 #include "formats/pt2/read_graph.h"
 #include "formats/pt2/read_state.h"
 #include "ir/program.h"

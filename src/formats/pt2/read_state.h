@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "formats/json/json_input.h"
 #include "formats/pt2/archive.h"
-#include "formats/pt2/json_input.h"
 #include "formats/pt2/read_types.h"
 #include "ir/program.h"
 

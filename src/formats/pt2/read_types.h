@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "formats/pt2/json_input.h"
+#include "formats/json/json_input.h"
 #include "ir/context.h"
 
 namespace tenon {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "diag/diagnostics.h"
-#include "formats/pt2/json_output.h"
+#include "formats/json/json_output.h"
 #include "formats/pt2/write_types.h"
 #include "ir/naming.h"
 #include "ir/program.h"

@@ -3,7 +3,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "formats/pt2/json_output.h"
+#include "formats/json/json_output.h"
 #include "formats/pt2/read_state.h"
 #include "formats/pt2/write_types.h"
 

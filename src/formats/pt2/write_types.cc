@@ -1,6 +1,6 @@
 #include "formats/pt2/write_types.h"
 
-#include "formats/pt2/json_output.h"
+#include "formats/json/json_output.h"
 #include "support/assert.h"
 
 namespace tenon {

@@ -16,6 +16,9 @@ struct RecordedRun {
   std::string args, kwargs, outputs;
   // What the call left in its inputs; "" = what they were.
   std::string args_after, kwargs_after;
+  // The same by number of the leaf in (args, kwargs), where that is recorded
+  // instead; leaves that aren't listed stay.
+  std::vector<std::pair<size_t, std::string>> leaves_after;
   // Parameters and buffers that the call changed, by FQN. All others stay.
   std::vector<std::pair<std::string, std::string>> state_after;
 };
@@ -29,6 +32,7 @@ struct CorpusProgram {
   // PyTorch itself saved the file wrongly or can't use it: the file is right in
   // form, its results need not be the recorded ones.
   bool is_hazard = false;
+  bool carries_state = false;  // from one call to the next
   Tolerance tolerance;
   std::vector<RecordedRun> runs;
 };

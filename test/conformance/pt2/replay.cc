@@ -66,6 +66,9 @@ class CallReplay {
     ReplayResult result = entry_.is_flat ? CallFlat() : Call();
     if (!result.difference.empty()) return result;
     std::string difference = CompareState(before);
+    if (difference.empty() && !run_.leaves_after.empty()) {
+      return Differs(CompareLeavesAfter());
+    }
     if (difference.empty()) {
       difference = CompareInputs(args_, run_.args_after, run_.args, "args");
     }
@@ -169,6 +172,35 @@ class CallReplay {
     return CompareLeaves(got, want, std::string(what) + " after the call");
   }
 
+  std::string CompareLeavesAfter() {
+    CorpusValue args, kwargs;
+    if (!Decode(run_.args, &args) || !Decode(run_.kwargs, &kwargs)) {
+      return "the recording: " + error_;
+    }
+    std::vector<RuntimeValue> got, want;
+    for (const CorpusValue* value : {&args_, &kwargs_}) {
+      CollectLeaves(*value, &got);
+    }
+    for (const CorpusValue* value : {&args, &kwargs}) {
+      CollectLeaves(*value, &want);
+    }
+    for (const auto& [leaf, json] : run_.leaves_after) {
+      CorpusValue after;
+      if (leaf >= want.size() || !Decode(json, &after)) {
+        return "the recording: leaf " + std::to_string(leaf);
+      }
+      want[leaf] = after.leaf;
+    }
+    for (size_t i = 0; i < want.size(); ++i) {
+      std::string difference =
+          Differ(got[i], want[i],
+                 "input leaf " + std::to_string(i) + " after the call",
+                 entry_.tolerance);
+      if (!difference.empty()) return difference;
+    }
+    return "";
+  }
+
   Session& session_;
   const CorpusProgram& entry_;
   const Safetensors& recording_;
@@ -188,7 +220,7 @@ ReplayResult Replay(std::shared_ptr<const Program> program,
   auto session = Session::Load(std::move(program), SessionOptions(), diags);
   if (!session) return FromErrors(diags);
   for (size_t i = 0; i < entry.runs.size(); ++i) {
-    (*session)->ResetState();
+    if (!entry.carries_state) (*session)->ResetState();
     ReplayResult result =
         CallReplay(**session, entry, recording, i, observer).Run();
     if (result.difference.empty()) continue;

@@ -33,7 +33,7 @@ graph @main(%w : f32[2] requires_grad = parameter "w", %x : f32[s0, 2],
   return (%cat, %x)
 }
 )"),
-            "6aa2e360fd5e4a1879b72da896c4d011");
+            "2bdc3f1f5a64e502d242cc2bd41685e2");
 }
 
 TEST(WiringDigest, T1IsStableForWritesInPlace) {
@@ -48,7 +48,104 @@ graph @main(%n : f32[] = buffer "n", %x : f32[3]) {
   return (%mul)
 }
 )"),
-            "b4e74d1abfd9f0c5686ac25cd5f18e08");
+            "f3b5f2cd995845a7f0fdc6172e1f8c29");
+}
+
+// T-2: lifting keeps the digest, whatever holds the reference.
+TEST(WiringDigest, T2LiftedIsUnlifted) {
+  EXPECT_EQ(DigestOf(R"(tenon 1
+storage @0 = 4 bytes hex"00000000"
+buffer "n" : f32[] = @0
+in_spec ((*,), {})
+out_spec *
+graph @main(%x : f32[]) {
+  %n : f32[] = get_attr "n"
+  %mul : f32[] = aten.mul.Tensor(%x, %n)
+  return (%mul)
+}
+)"),
+            DigestOf(R"(tenon 1
+storage @0 = 4 bytes hex"00000000"
+buffer "n" : f32[] = @0
+in_spec ((*,), {})
+out_spec *
+graph @main(%n : f32[] = buffer "n", %x : f32[]) {
+  %mul : f32[] = aten.mul.Tensor(%x, %n)
+  return (%mul)
+}
+)"));
+}
+
+std::string CondOver(std::string_view then, std::string_view operands,
+                     std::string_view inputs, std::string_view head) {
+  return DigestOf(R"(tenon 1
+storage @0 = 4 bytes hex"00000000"
+buffer "n" : f32[] = @0
+in_spec ((*, *), {})
+out_spec *
+graph @main()" + std::string(head) +
+                  R"(%p : bool[], %x : f32[]) {
+)" +
+                  std::string(operands.find("%n") != operands.npos &&
+                                      head.empty()
+                                  ? "  %n : f32[] = get_attr \"n\"\n"
+                                  : "") +
+                  R"(  %y : f32[] = higher_order.cond(%p, @then, @else, [)" +
+                  std::string(operands) +
+                  R"(]) single_return False
+  return (%y)
+}
+graph @then()" + std::string(inputs) +
+                  R"() {
+)" + std::string(then) +
+                  R"(  return (%t)
+}
+graph @else()" + std::string(inputs) +
+                  R"() {
+  %t : f32[] = aten.neg.default(%a)
+  return (%t)
+}
+)");
+}
+
+TEST(WiringDigest, T2StateOfANestedGraphIsItsOperand) {
+  const std::string inside = CondOver(
+      "  %m : f32[] = get_attr \"n\"\n"
+      "  %t : f32[] = aten.mul.Tensor(%a, %m)\n",
+      "%x", "%a : f32[]", "");
+  const std::string passed =
+      CondOver("  %t : f32[] = aten.mul.Tensor(%a, %m)\n", "%x, %n",
+               "%a : f32[], %m : f32[]", "");
+  const std::string lifted =
+      CondOver("  %t : f32[] = aten.mul.Tensor(%a, %m)\n", "%x, %n",
+               "%a : f32[], %m : f32[]", "%n : f32[] = buffer \"n\", ");
+  EXPECT_EQ(inside, passed);
+  EXPECT_EQ(inside, lifted);
+  EXPECT_NE(inside, CondOver("  %m : f32[] = get_attr \"n\"\n"
+                             "  %t : f32[] = aten.mul.Tensor(%m, %a)\n",
+                             "%x", "%a : f32[]", ""));
+}
+
+// M-1: a write in place is the mutation, declared or not; another value isn't.
+TEST(WiringDigest, M1AWriteInPlaceIsItsDeclaration) {
+  const auto program = [](std::string_view outputs) {
+    return DigestOf(R"(tenon 1
+storage @0 = 4 bytes hex"00000000"
+buffer "n" : f32[] = @0
+in_spec ((*,), {})
+out_spec *
+graph @main(%n : f32[] = buffer "n", %x : f32[]) {
+  %add_ : f32[] = aten.add_.Tensor(%n, 1)
+  %mul : f32[] = aten.mul.Tensor(%x, %n)
+  return ()" + std::string(outputs) +
+                    R"(%mul)
+}
+)");
+  };
+  const std::string bare = program("");
+  EXPECT_EQ(bare, program("%add_ as buffer_mutation \"n\", "));
+  EXPECT_EQ(bare, program("%n as buffer_mutation \"n\", "));
+  EXPECT_NE(bare, program("%mul as buffer_mutation \"n\", "));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "formats/pt2/json_text.h"
+#include "formats/json/json_text.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/pt2/json_text.h"
+#include "formats/json/json_text.h"
 
 namespace tenon {
 

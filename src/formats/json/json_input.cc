@@ -1,9 +1,9 @@
-#include "formats/pt2/json_input.h"
+#include "formats/json/json_input.h"
 
 #include <charconv>
 #include <limits>
 
-#include "formats/pt2/json_text.h"
+#include "formats/json/json_text.h"
 #include "formats/zip/zip_reader.h"
 
 namespace tenon {
@@ -75,7 +75,7 @@ const char* TypeName(const JsonElement& e) {
 }  // namespace
 
 std::string JsonPath::ToString() const {
-  if (parent_ == nullptr) return "$";
+  if (parent_ == nullptr) return key_.empty() ? "$" : std::string(key_);
   std::string out = parent_->ToString();
   if (key_.data() == nullptr) {
     return out + "[" + std::to_string(index_) + "]";

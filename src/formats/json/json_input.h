@@ -30,6 +30,12 @@ class JsonPath {
       : parent_(&parent), key_(key) {}
   JsonPath(const JsonPath& parent, size_t index)
       : parent_(&parent), index_(index) {}
+  // A path that starts at `text`, itself a path; it must outlive this one.
+  static JsonPath At(std::string_view text) {
+    JsonPath path;
+    path.key_ = text;
+    return path;
+  }
 
   // "$.graph_module.graph.nodes[3]"
   std::string ToString() const;

@@ -1,0 +1,36 @@
+// Hybrid graphs from outside become one signed program: join, lift, declare,
+// prove.
+//
+// Phases; after each that changes the program, all rules hold again:
+//   1 verify   the hybrid graph holds all rules
+//   2 join     children stand where they were called (J); with
+//              `inline_delegates` those of delegates, too
+//   3 lift     state references become signature entries, also those of nested
+//              graphs and of delegates' sources (L)
+//   4 declare  in-place writes become declared writes and mutations (D-4, M)
+//   5 prove    the result has the hybrid graph's wiring digest (T-2)
+#pragma once
+
+#include <string>
+
+#include "diag/diagnostics.h"
+#include "export/report.h"
+#include "ir/program.h"
+#include "support/expected.h"
+
+namespace tenon {
+
+struct JoinProgramOptions {
+  // Delegates whose graph is known become plain operators again.
+  bool inline_delegates = false;
+  // Ends after this phase's name, leaving the program as it is then; "" = all.
+  std::string stop_after;
+};
+
+// Changes the hybrid program into a flat, signed one. On failure it is
+// unchanged (J-11).
+Expected<ExportReport> JoinProgram(Program* program,
+                                   const JoinProgramOptions& options,
+                                   Diagnostics& diags);
+
+}  // namespace tenon

@@ -1,0 +1,155 @@
+#include "formats/hybrid/hybrid.h"
+
+#include "formats/hybrid/convention.h"
+#include "formats/hybrid/graph_reader.h"
+#include "support/mapped_file.h"
+
+namespace tenon {
+namespace {
+
+using namespace hybrid;  // NOLINT: the reader's own parts
+
+constexpr std::array<JsonMember, 13> kDocument = {{{"format"},
+                                                   {"name", false},
+                                                   {"graph"},
+                                                   {"modules", false},
+                                                   {"state", false},
+                                                   {"in_spec", false},
+                                                   {"out_spec", false},
+                                                   {"dims", false},
+                                                   {"runs", false},
+                                                   {"tensors", false},
+                                                   {"about", false},
+                                                   {"tags", false},
+                                                   {"expect", false}}};
+enum Member {
+  kFormat,
+  kName,
+  kGraphMember,
+  kModules,
+  kStateMember,
+  kInSpec,
+  kOutSpec,
+  kDims,
+  kRuns,
+  kTensors
+};
+
+// The file beside `path` that the document names: a name, no path.
+Expected<Safetensors> OpenTensors(const JsonInput& json, const std::string& path,
+                                  const JsonElement& name,
+                                  Diagnostics& diags) {
+  const JsonPath root;
+  const JsonPath at(root, "tensors");
+  TENON_ASSIGN(const std::string_view file, json.String(name, at));
+  if (file.empty() || file.find('/') != std::string_view::npos ||
+      file.find('\0') != std::string_view::npos || file == "." ||
+      file == "..") {
+    return json.Error(at, Rule::kFile03)
+           << "'" << file << "' is no plain file name";
+  }
+  const size_t slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  return OpenSafetensors(folder + std::string(file), diags);
+}
+
+// What symbols were in the example call, from the sizes of its tensors.
+void FindHints(const Module& root, const std::vector<TypeId>& example,
+               Program* program, Types* types) {
+  JsonArray nodes;
+  if (root.graph.get(nodes) != simdjson::SUCCESS) return;
+  size_t i = 0;
+  const JsonPath path;
+  for (const auto node : nodes) {
+    std::string_view op;
+    if (node["op"].get(op) != simdjson::SUCCESS || op != "placeholder") {
+      continue;
+    }
+    const TypeId given = example[i++];
+    JsonArray shape;
+    if (!given.valid() ||
+        node["val"]["shape"].get(shape) != simdjson::SUCCESS) {
+      continue;
+    }
+    const Type& type = program->type(given);
+    size_t d = 0;
+    for (const auto size : shape) {
+      if (d >= type.sizes.size()) break;
+      const int64_t value = type.sizes[d++].value;
+      if (!size.is_string()) continue;
+      const auto symbolic = types->ReadSize(size, path);
+      if (!symbolic) return;  // told again where it is read
+      if (program->context().exprs.get(symbolic->expr).kind ==
+          ExprKind::kSymbol) {
+        types->SetHint(symbolic->expr, value);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool LooksLikeHybrid(std::string_view text) {
+  const std::string_view start = text.substr(0, 200);
+  return start.find("\"format\"") != std::string_view::npos &&
+         start.find("\"hybrid-") != std::string_view::npos;
+}
+
+Expected<Program> ReadHybrid(const std::string& path,
+                             std::shared_ptr<Context> context,
+                             const HybridReadOptions& options,
+                             Diagnostics& diags) {
+  std::string error;
+  const auto file = MappedFile::Open(path, &error);
+  if (file == nullptr) {
+    return diags.Error(Rule::kIo, Place::File(path)) << error;
+  }
+  JsonInput json;
+  TENON_TRY(json.Parse(file->bytes(), false, path, options.max_depth, diags));
+  const JsonPath root_path;
+  TENON_ASSIGN(const auto m, json.Members(json.root(), root_path, kDocument));
+  TENON_ASSIGN(const std::string_view format,
+               json.String(m[kFormat], JsonPath(root_path, "format")));
+  if (format != "hybrid-1") {
+    return json.Error(JsonPath(root_path, "format"), Rule::kUnsupported)
+           << "format '" << format << "', expected 'hybrid-1'";
+  }
+  Safetensors tensors;
+  if (m.has_value(kTensors)) {
+    TENON_ASSIGN(tensors, OpenTensors(json, path, m[kTensors], diags));
+  }
+  Program program(std::move(context));
+  ModuleTree modules(json);
+  TENON_TRY(modules.Read(m[kGraphMember],
+                         m.has_value(kModules) ? &m[kModules] : nullptr));
+  Types types(json, &program);
+  if (m.has_value(kDims)) {
+    TENON_TRY(types.ReadSymbols(m[kDims], JsonPath(root_path, "dims")));
+  }
+  StateReader state(json, tensors, &program);
+  if (m.has_value(kStateMember)) {
+    TENON_TRY(state.Read(m[kStateMember], JsonPath(root_path, "state")));
+  }
+  JsonElement example;
+  bool has_example = false;
+  if (m.has_value(kRuns)) {
+    TENON_ASSIGN(const JsonArray runs,
+                 json.Array(m[kRuns], JsonPath(root_path, "runs")));
+    has_example = runs.at(0).get(example) == simdjson::SUCCESS;
+  }
+  ConventionReader convention(json, *modules.root(), tensors, &program);
+  TENON_TRY(
+      convention.ReadInputs(m.has_value(kInSpec) ? &m[kInSpec] : nullptr,
+                            has_example ? &example : nullptr));
+  FindHints(*modules.root(), convention.example_types(), &program, &types);
+  GraphReader graphs(json, options, &state, &types, &program);
+  TENON_ASSIGN(const Item returned,
+               graphs.ReadRoot(modules.root(), convention.example_types()));
+  convention.OrderInputs();
+  TENON_TRY(convention.ReadOutputs(
+      m.has_value(kOutSpec) ? &m[kOutSpec] : nullptr, returned));
+  return program;
+}
+
+}  // namespace tenon

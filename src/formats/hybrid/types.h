@@ -1,0 +1,42 @@
+// Types of a hybrid document: the `val` of a node, sizes over named symbols.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "formats/json/json_input.h"
+
+namespace tenon::hybrid {
+
+class Types {
+ public:
+  Types(const JsonInput& json, Program* program)
+      : json_(json), program_(*program) {}
+
+  // {symbol: {label, min, max}} to symbols and ranges.
+  Status ReadSymbols(const JsonElement& dims, const JsonPath& path);
+
+  // The value of a symbol in the example call; hints of sizes follow from it.
+  void SetHint(ExprId symbol, int64_t value) { hints_.emplace(symbol, value); }
+
+  // Of one value. Not of structures.
+  Expected<TypeId> Read(const JsonElement& val, const JsonPath& path);
+  // Of a tensor or symbolic scalar, for the example call's sake.
+  Expected<SymInt> ReadSize(const JsonElement& e, const JsonPath& path);
+
+  static Type Contiguous(Program* program, DType dtype,
+                         std::vector<SymInt> sizes);
+
+ private:
+  Expected<TypeId> ReadTensor(const JsonElement& val, const JsonPath& path);
+  Expected<TypeId> ReadScalar(const JsonElement& val, const JsonPath& path);
+  Expected<TypeId> ReadConstant(const JsonElement& val, const JsonPath& path);
+
+  const JsonInput& json_;
+  Program& program_;
+  SymbolScope scope_;
+  std::unordered_map<ExprId, int64_t> hints_;
+};
+
+}  // namespace tenon::hybrid

@@ -1,0 +1,22 @@
+// In-place writes, made visible where a consumer looks for them: in the
+// declarations of delegates (D-4) and in the signature (L-6, M-1).
+#pragma once
+
+#include "ir/program.h"
+
+namespace tenon {
+
+// Every input that a delegate's source graph writes in place gets a declared
+// write; where no output is the written input, one is appended, to the
+// delegate and to its calls. State must be lifted out of the sources.
+void DeclareDelegateWrites(Program* program);
+
+// Every buffer, parameter and user input of the lifted root graph that is
+// written in place and isn't the target of a mutation output gets one: the
+// result of the last write to it. Its value is the storage itself, so that a
+// consumer that knows of aliasing has nothing to do, and one that doesn't
+// copies back (M-2). In the order of the inputs, before the user outputs.
+// Constants have no such output; writes to them stay in place.
+void DeclareMutations(Program* program);
+
+}  // namespace tenon
