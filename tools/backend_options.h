@@ -18,15 +18,34 @@ inline constexpr std::array kBackendOptions = {
            "first is preferred. "
            "'none' takes nothing. Required.",
            true},
-    Option{"--allow", 0, "OP",
-           "Only these operators are taken: 'aten.add.Tensor', 'aten.add' for "
-           "all its overloads, 'NAME:aten.add' for one backend only.",
+    Option{
+        "--allow", 0, "LIST",
+        "Only these nodes are taken, with commas between: 'aten.add.Tensor', "
+        "'aten.add' for all its overloads, '%add_1' for a node by name, "
+        "'@FILE' for a file of such words, one a line. 'NAME:' in front "
+        "means one backend only.",
+        true},
+    Option{"--deny", 0, "LIST", "These nodes aren't taken; spelt as above.",
            true},
-    Option{"--deny", 0, "OP", "These operators aren't taken; spelt as above.",
+    Option{
+        "--group", 0, "LIST",
+        "These nodes are taken together or not at all: '%add_1,%mul'; '@FILE' "
+        "for a file with one group a line.",
+        true},
+    Option{"--min-nodes", 0, "[NAME:]N",
+           "Regions of fewer nodes stay in the graph.", true},
+    Option{"--max-regions", 0, "[NAME:]N",
+           "At most N regions per backend; those that gain most are kept.",
            true},
-    Option{"--min-nodes", 0, "N", "Smaller regions stay in the graph."},
-    Option{"--max-regions", 0, "N",
-           "At most N regions per backend; the largest are kept."},
+    Option{"--drop-costly", 0, "",
+           "Regions whose call and boundary cost more than they save stay in "
+           "the graph."},
+    Option{"--launch-ns", 0, "[NAME:]N",
+           "What one call of a region costs. Default: 1000.", true},
+    Option{"--bandwidth", 0, "[NAME:]N",
+           "GB/s at which values cross a boundary. Default: 10.", true},
+    Option{"--node-saving-ns", 0, "[NAME:]N",
+           "What a node costs less inside a region. Default: 500.", true},
     Option{"--must-take-all", 0, "",
            "Fails, with every reason, when a node stays in the graph."},
 };

@@ -1,34 +1,32 @@
-// Levels: the cut behind PlanPartition, for one backend after the other.
+// The cut behind PlanPartition, for one backend: levels.
+//
+// A unit's level is the number of regions that a path to it has to cross. It
+// rises only where a path comes back from an unwanted node, and a region is all
+// wanted units of one level: convex, and as few as the longest alternation of
+// wanted and unwanted nodes on a path, which no convex cut can undercut.
+//
+//   a -> b -> (c) -> d      (c) is unwanted; e may go with {a, b} or with {d}
+//   e -------------> d
+//
+// Many cuts are that small, since what lies off the longest paths has a choice.
+// Levels come out as low as they can be; then, from the last unit to the first,
+// a node goes up as far as its users let it when no more bytes cross boundaries
+// that way (P-6). Constants always go to where they are used, and so do views
+// that aren't smaller than what they view (P-5).
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "analysis/dependencies.h"
+#include "partition/boundary_bytes.h"
+#include "partition/units.h"
 
 namespace tenon {
 
-class Cutter {
- public:
-  // `dependencies` must outlive the cutter.
-  explicit Cutter(const Dependencies& dependencies);
-
-  // The regions over the wanted nodes (by position) that are in no region yet,
-  // as ascending lists of positions. At most as many as the longest
-  // alternation on a path.
-  std::vector<std::vector<uint32_t>> Cut(const std::vector<bool>& wanted);
-
-  // Makes regions that Cut gave (or some of them) units of the graph that is
-  // cut next.
-  void Keep(const std::vector<std::vector<uint32_t>>& regions);
-
- private:
-  void Sort();
-
-  const Dependencies& dependencies_;
-  std::vector<uint32_t> unit_;  // by position: the region's first member
-  std::vector<bool> in_region_;
-  std::vector<uint32_t> order_;  // positions, units side by side
-};
+// The regions over the wanted nodes (by position), by level. The members of a
+// unit must be wanted all or none. Without `bytes` levels stay at their lowest.
+// Linear in nodes plus edges.
+std::vector<NodeSet> CutIntoRegions(const Program& program, const Units& units,
+                                    const std::vector<bool>& wanted,
+                                    BoundaryBytes* bytes);
 
 }  // namespace tenon

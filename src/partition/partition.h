@@ -2,23 +2,32 @@
 // (rules P).
 //
 // Backends are asked in order of preference; the first that takes a node gets
-// it. For one backend the cut is the coarsest there is: a node's level is the
-// largest number of that backend's regions on a path that ends in it, and a
-// region is all nodes of one level. A path that leaves a level through another
-// node comes back at a higher one, so regions are convex by construction; and
-// since a path crosses each level once, fewer regions can't be. For the next
-// backend, the regions made so far are nodes of the graph that it cuts. The
-// cost is linear in nodes plus edges per backend.
+// it. For one backend:
+//
+//   1. refuse     what the caller's lists, the node's effects and devices, and
+//                 the backend itself rule out; every node keeps its reason
+//   2. group      what must stay together is taken whole or not at all
+//                 (groups.h)
+//   3. cut        into as few convex regions as there can be, and among those
+//                 cuts one that sends few bytes over boundaries (cut.h), for
+//                 each device of the program by itself (devices.h)
+//   4. select     regions that are too small, too many or not worth their
+//                 boundary stay in the graph
+//
+// For the next backend, the regions made so far are nodes of the graph that it
+// cuts, so all of them together leave no cycle. The cost is linear in nodes
+// plus edges per backend and device.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
 #include "diag/diagnostics.h"
 #include "ir/program.h"
+#include "partition/cost.h"
 #include "support/expected.h"
 
 namespace tenon {
@@ -26,12 +35,20 @@ namespace tenon {
 // What one backend may take.
 struct BackendRequest {
   const Backend* backend = nullptr;
-  // Operators by overload ("aten.add.Tensor") or all overloads ("aten.add").
-  // Empty allow: all that the backend takes.
-  std::vector<std::string> allow, deny;
+  // Operators by overload ("aten.add.Tensor") or all overloads ("aten.add"),
+  // or single nodes by name ("%add_1"). Without `allow` all that the backend
+  // takes. A name that no node bears is an error.
+  std::optional<std::vector<std::string>> allow;
+  std::vector<std::string> deny;
+  // Nodes by name ("%add_1") that are taken together or not at all.
+  std::vector<std::vector<std::string>> groups;
   uint32_t min_region_nodes = 1;
-  // 0 = any number; else the largest regions are kept.
+  // 0 = any number; else the regions that gain most are kept.
   uint32_t max_regions = 0;
+  // Regions whose boundary costs more than they save stay in the graph.
+  bool drop_costly = false;
+  CostModel cost;
+  // An error for each operator that is left when this backend had its turn.
   bool must_take_all = false;
 };
 
@@ -52,12 +69,13 @@ struct NodeRefusal {
 
 struct PartitionPlan {
   std::vector<PlannedRegion> regions;  // by first node
-  // For each node that is in no region: one entry per backend (P-2).
+  // For each node that is in no region, in the graph's order: one entry per
+  // backend (P-2).
   std::vector<NodeRefusal> refusals;
 };
 
-// Changes nothing. Fails when a demand (must_take_all) doesn't hold; every
-// reason is reported then.
+// Changes nothing. Fails when a demand (must_take_all, a named node) doesn't
+// hold; every reason is reported then.
 Expected<PartitionPlan> PlanPartition(const Program& program,
                                       const PartitionOptions& options,
                                       Diagnostics& diags);
