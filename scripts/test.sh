@@ -19,9 +19,12 @@ run_part "unit tests" ctest --test-dir $build -j "$jobs" --output-on-failure \
   --progress
 run_part "golden cases" test/run_cases.py --tenon $build/tenon
 run_part "programs in test/data" $build/conformance pt2 test/data/manifest.json
+run_part "hybrid graphs in test/data" $build/conformance hybrid test/data/hybrid
 if [ -e $shared/corpus/pt2/slice.json ]; then
   run_part "programs of the corpus" \
     $build/conformance pt2 $shared/corpus/pt2/slice.json
+  run_part "hybrid graphs" $build/conformance hybrid $shared/corpus/hybrid
+  run_part "bug reports" $build/conformance bugs $shared/corpus/bugs/manifest.json
   run_part "damaged files" \
     $build/conformance broken $shared/corpus/pt2/broken/manifest.json
   run_part "recorded operator calls" $build/conformance ops $shared/ops/vectors \

@@ -274,11 +274,12 @@ Status CallInputs::FillRandomly(uint64_t seed) {
   // Relations between sizes may exclude a drawing; another one may fit.
   constexpr uint64_t kTries = 200;
   Diagnostics reasons;
+  const std::vector<Guard> guards = ParseGuards(program_);
   for (uint64_t i = 0; i < kTries; ++i) {
     std::vector<RuntimeValue> values;
     if (!TryFill(seed + i * 0x9E3779B97F4A7C15ull, &values)) continue;
     reasons.Clear();
-    if (!CheckUserInputs(program_, values, reasons)) continue;
+    if (!CheckUserInputs(program_, values, guards, reasons)) continue;
     for (size_t k = 0; k < inputs_.size(); ++k) {
       inputs_[k].value = std::move(values[k]);
     }

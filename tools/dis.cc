@@ -38,6 +38,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   Diagnostics diags;
   ReadOptions read;
   read.method = line.Get("--method");
+  read.allow_weightless = true;
   const Expected<LoadedProgram> loaded = ReadProgram(
       line.arguments()[0], std::make_shared<Context>(), read, diags);
   if (!loaded) return Finish(diags, console);

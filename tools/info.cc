@@ -278,6 +278,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   Diagnostics diags;
   ReadOptions options;
   options.method = line.Get("--method");
+  options.allow_weightless = true;
   const Expected<LoadedProgram> loaded =
       ReadProgram(path, std::make_shared<Context>(), options, diags);
   if (!loaded) return Finish(diags, console);

@@ -220,6 +220,7 @@ Expected<LoadedProgram> ReadProgram(const std::string& path,
     Pt2ReadOptions pt2;
     pt2.method = options.method;
     pt2.check_crc = options.check_crc;
+    pt2.allow_weightless = options.allow_weightless;
     TENON_ASSIGN(Program program,
                  ReadPt2(source.bytes, source.owner, source.name,
                          std::move(context), pt2, diags));

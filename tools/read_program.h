@@ -41,6 +41,8 @@ struct ReadOptions {
   std::string method;     // "" = "model", or the only one
   std::string side_file;  // of a text form; "" = FILE.bin where it exists
   bool check_crc = false;
+  // For verbs that don't need the weights' values.
+  bool allow_weightless = false;
 };
 
 struct LoadedProgram {

@@ -4,8 +4,7 @@
 
 namespace tenon {
 
-Origins::Origins(const Program& program, GraphId graph)
-    : program_(program) {
+Origins::Origins(const Program& program, GraphId graph) : program_(program) {
   uint32_t last = 0;
   bool has_results = false;
   for (const NodeId n : program.nodes(graph)) {
@@ -54,7 +53,7 @@ void Origins::Link(NodeId n, const SchemaReturn& returned, ValueId result) {
     if (given == nullptr || !given->is_value()) continue;
     const Origin base = of(given->v.value);
     origins_[result.index - first_] = {base.value,
-                              base.is_whole && returned.is_written};
+                                       base.is_whole && returned.is_written};
   }
 }
 

@@ -65,6 +65,7 @@ class Exporter {
   Status VerifyNow() { return Verify(program_, VerifyOptions(), diags_); }
 
   Status Plan() {
+    if (!options_.fixed_regions.empty()) return UseFixedRegions();
     if (options_.backends.empty() || options_.num_random_colors > 0) {
       PlanRandom();
       return {};
@@ -75,6 +76,28 @@ class Exporter {
     if (!plan) return Failure{};
     plan_ = std::move(*plan);
     report_.refusals = GroupRefusals(program_, plan_);
+    return {};
+  }
+
+  Status UseFixedRegions() {
+    const Backend* backend =
+        options_.backends.empty() ? nullptr : options_.backends[0].backend;
+    bool ok = true;
+    for (const std::vector<NodeId>& nodes : options_.fixed_regions) {
+      for (const NodeId n : nodes) {
+        const auto refused =
+            backend == nullptr ? std::nullopt : backend->Refuses(program_, n);
+        if (!refused) continue;
+        ok = false;
+        diags_.Error(Rule::kP3,
+                     Place::Node(program_.Describe(Program::kRoot, n)))
+            << "backend '" << backend->name()
+            << "' doesn't take the node: " << Name(refused->reason) << ": "
+            << refused->detail;
+      }
+      plan_.regions.push_back({backend, nodes});
+    }
+    if (!ok) return Failure{};
     return {};
   }
 
@@ -141,23 +164,44 @@ class Exporter {
     return {};
   }
 
-  // False when the export must fail for it.
+  // By the backend that the region was cut for or, where it gives up, the next
+  // that takes all of it. False when the export must fail for it (D-7).
   bool CompileRegion(const Backend& backend, const Outlined& outlined,
                      RegionReport* region) {
-    Diagnostics reasons;
     const Program standalone = ExtractGraph(program_, outlined.child);
-    auto compiled =
-        backend.Compile(standalone, options_.backend_options, reasons);
-    if (!compiled) {
-      region->fallback_reason = reasons.FirstError();
-      region->backend = "";
-      if (options_.allow_fallback) return true;
-      diags_.Error(Rule::kD7, Place::Node(region->name))
-          << "backend '" << backend.name()
-          << "' can't compile the region: " << region->fallback_reason;
-      return false;
+    const auto& requests = options_.backends;
+    size_t at = 0;
+    while (at < requests.size() && requests[at].backend != &backend) ++at;
+    for (const Backend* candidate = &backend; candidate != nullptr;) {
+      Diagnostics reasons;
+      auto compiled =
+          candidate->Compile(standalone, options_.backend_options, reasons);
+      if (compiled) {
+        region->backend = candidate->name();
+        program_.regions[outlined.region.index].backend =
+            program_.context().Intern(candidate->name());
+        AddDelegate(*candidate, outlined, std::move(*compiled), region);
+        return true;
+      }
+      const bool is_first = region->fallback_reason.empty();
+      region->fallback_reason +=
+          (is_first ? ""
+                    : "; backend '" + std::string(candidate->name()) + "': ") +
+          reasons.FirstError();
+      if (!options_.allow_fallback) {
+        diags_.Error(Rule::kD7, Place::Node(region->name))
+            << "backend '" << candidate->name()
+            << "' can't compile the region: " << region->fallback_reason;
+        return false;
+      }
+      candidate = nullptr;
+      while (candidate == nullptr && ++at < requests.size()) {
+        if (TakesWhole(standalone, requests[at])) {
+          candidate = requests[at].backend;
+        }
+      }
     }
-    AddDelegate(backend, outlined, std::move(*compiled), region);
+    region->backend = "";
     return true;
   }
 

@@ -32,6 +32,10 @@ struct ExportOptions {
   // A region whose compilation fails goes back to plain operators, with the
   // reason in the report; false: the export fails (D-7).
   bool allow_fallback = true;
+  // Regions given by the caller, for the first backend: lists of nodes of the
+  // root graph. Nothing else is cut. Regions that overlap, or that leave a
+  // cycle when contracted, fail the export (P-1).
+  std::vector<std::vector<NodeId>> fixed_regions;
   // Regions are cut at random places instead of by what backends take: each
   // node gets one of `num_colors` backends or none. For tests; 0 = off.
   uint32_t num_random_colors = 0;

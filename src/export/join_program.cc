@@ -89,8 +89,7 @@ class Joiner {
       region.name = std::string(program_.view(d.name));
       region.backend = std::string(program_.view(d.backend));
       if (d.source.valid()) {
-        region.num_nodes =
-            static_cast<uint32_t>(program_.CountNodes(d.source));
+        region.num_nodes = static_cast<uint32_t>(program_.CountNodes(d.source));
       }
       report_.num_nodes_delegated += region.num_nodes;
       region.payload_bytes = d.payload.size();
@@ -100,8 +99,7 @@ class Joiner {
         region.inputs.push_back(DescribeBoundary(program_, v));
       });
       for (uint32_t i = 0; i < node.results.count; ++i) {
-        region.outputs.push_back(
-            DescribeBoundary(program_, node.results[i]));
+        region.outputs.push_back(DescribeBoundary(program_, node.results[i]));
       }
       report_.regions.push_back(std::move(region));
     }

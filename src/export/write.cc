@@ -12,6 +12,9 @@ Expected<Pt2WriteReport> WriteProved(const Program& program,
     if (options.check) TENON_TRY(options.check(written));
     Pt2ReadOptions read;
     read.method = program.name;
+    for (const StorageRecord& storage : program.state.storages) {
+      read.allow_weightless |= storage.is_weightless;
+    }
     // The same context: what both sides share needs no second copy.
     auto back = ReadPt2(written, program.shared_context(), read, diags);
     if (!back) return Failure{};

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "interpreter/autocast.h"
 #include "kernels/kernel.h"
 
 namespace tenon {
@@ -168,6 +169,26 @@ Expected<Results> Evaluator::CallNode(NodeId node, const Frame& frame) {
   TENON_UNREACHABLE("output nodes are not evaluated");
 }
 
+// Factories without a dtype argument give PyTorch's default dtype, which was
+// another where the program was exported: the recorded type says which.
+void Evaluator::UseRecordedDType(NodeId node, const OpSchema& schema,
+                                 std::vector<RuntimeValue>* args,
+                                 std::vector<bool>* present) const {
+  const int dtype = schema.FindArg("dtype");
+  const ValueRange results = program_.node(node).results;
+  if (dtype < 0 || (*present)[static_cast<size_t>(dtype)] ||
+      results.count != 1) {
+    return;
+  }
+  for (const SchemaArg& arg : schema.args) {
+    if (arg.type == SchemaType::kTensor) return;
+  }
+  const Type& type = program_.type(results[0]);
+  if (!type.is_tensor() || type.dtype != DType::kFloat64) return;
+  (*args)[static_cast<size_t>(dtype)] = type.dtype;
+  (*present)[static_cast<size_t>(dtype)] = true;
+}
+
 Expected<Results> Evaluator::CallOperator(NodeId node, const Frame& frame) {
   const std::string_view name = program_.op_name(node);
   if (program_.context().op(program_.node(node).op).is_higher_order) {
@@ -203,10 +224,12 @@ Expected<Results> Evaluator::CallOperator(NodeId node, const Frame& frame) {
     args[static_cast<size_t>(found)] = Read(arg, frame);
     present[static_cast<size_t>(found)] = true;
   }
+  UseRecordedDType(node, *schema, &args, &present);
   std::string error;
   if (!CompleteArgs(*schema, &args, present, &error)) {
     return ErrorHere() << error;
   }
+  if (autocast != DType::kUnknown) ApplyAutocast(autocast, name, &args);
   KernelCall call(*schema, std::move(args));
   call.generator = options_.generator;
   if (!kernel(call)) return ErrorHere() << call.error();

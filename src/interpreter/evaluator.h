@@ -25,6 +25,8 @@ class Evaluator {
   const Program& program() const { return program_; }
   const InterpreterOptions& options() const { return options_; }
   Diagnostics& diags() { return diags_; }
+  // The dtype of autocast in the graph that runs now; kUnknown = off.
+  DType autocast = DType::kUnknown;
   // The node being evaluated, for messages.
   DiagnosticBuilder ErrorHere();
 
@@ -40,6 +42,9 @@ class Evaluator {
   Status RunNode(NodeId node, Frame* frame);
   Expected<Results> CallNode(NodeId node, const Frame& frame);
   Expected<Results> CallOperator(NodeId node, const Frame& frame);
+  void UseRecordedDType(NodeId node, const OpSchema& schema,
+                        std::vector<RuntimeValue>* args,
+                        std::vector<bool>* present) const;
   RuntimeValue Read(const Arg& arg, const Frame& frame) const;
   // Spreads results, one per return, over the node's values.
   Status Store(NodeId node, Results results, Frame* frame);

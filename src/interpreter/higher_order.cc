@@ -112,6 +112,22 @@ class Call {
     return evaluator_.Run(call_.graphs[1], Operands(2));
   }
 
+  // Device, dtype, enabled, cache flag, graph, operands. A dtype of None is the
+  // device's default.
+  Expected<Results> WrapWithAutocast() {
+    if (call_.args.size() < 5 || !call_.graphs[4].valid() ||
+        !call_.args[2].is_bool()) {
+      return Misshapen();
+    }
+    const DType outer = evaluator_.autocast;
+    evaluator_.autocast = !call_.args[2].bool_value() ? DType::kUnknown
+                          : call_.args[1].is_dtype()  ? call_.args[1].dtype()
+                                                      : DType::kBFloat16;
+    auto results = evaluator_.Run(call_.graphs[4], Operands(5));
+    evaluator_.autocast = outer;
+    return results;
+  }
+
  private:
   enum Shape { kAny, kGraph, kList };
 
@@ -223,6 +239,7 @@ constexpr HigherOrderOp kHigherOrderOps[] = {
     {"higher_order.map_impl", &Call::Map},
     {"higher_order.scan", &Call::Scan},
     {"higher_order.invoke_subgraph", &Call::InvokeSubgraph},
+    {"higher_order.wrap_with_autocast", &Call::WrapWithAutocast},
     {"higher_order.wrap_with_set_grad_enabled", &Call::WrapWithSetGradEnabled},
 };
 

@@ -91,4 +91,19 @@ void ExprPool::CollectSymbols(ExprId id, std::vector<ExprId>* out) const {
   for (const ExprId arg : e.args) CollectSymbols(arg, out);
 }
 
+ExprId ExprPool::Substitute(ExprId id,
+                            const std::unordered_map<ExprId, ExprId>& map) {
+  const auto at = map.find(id);
+  if (at != map.end()) return at->second;
+  if (get(id).kind != ExprKind::kCall) return id;
+  Expr copy = get(id);
+  bool is_changed = false;
+  for (ExprId& arg : copy.args) {
+    const ExprId replaced = Substitute(arg, map);
+    is_changed = is_changed || replaced != arg;
+    arg = replaced;
+  }
+  return is_changed ? Intern(std::move(copy)) : id;
+}
+
 }  // namespace tenon

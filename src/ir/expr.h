@@ -90,6 +90,10 @@ class ExprPool {
   // Evaluate, wanting an integer.
   std::optional<int64_t> EvaluateInt(ExprId id, const Bindings& bindings) const;
 
+  // `id` with every symbol of `map` replaced, all at once. Nothing is
+  // simplified.
+  ExprId Substitute(ExprId id, const std::unordered_map<ExprId, ExprId>& map);
+
   // Distinct symbols in `id`, in order of first mention, appended to `out`.
   void CollectSymbols(ExprId id, std::vector<ExprId>* out) const;
 

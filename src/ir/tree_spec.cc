@@ -170,6 +170,20 @@ bool TreeSpec::has_keys() const {
          type == "collections.defaultdict";
 }
 
+// JSON text without spaces between tokens.
+static std::string WithoutSpaces(std::string_view json) {
+  std::string out;
+  bool quoted = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (!quoted && (c == ' ' || c == '\n' || c == '\t')) continue;
+    if (c == '"') quoted = !quoted;
+    out += c;
+    if (quoted && c == '\\' && i + 1 < json.size()) out += json[++i];
+  }
+  return out;
+}
+
 std::vector<std::string> TreeSpec::KeysJson() const {
   std::vector<std::string> keys;
   if (is_leaf) return keys;
@@ -199,6 +213,7 @@ std::vector<std::string> TreeSpec::KeysJson() const {
   keys = SplitJsonList(text);
   if (keys.size() != children.size()) keys.clear();
   for (std::string& key : keys) {
+    if (key.front() == '[') key = WithoutSpaces(key);
     if (key.front() != '"') continue;
     std::string spelling;
     AppendJsonString(Unquote(key), &spelling);

@@ -200,12 +200,12 @@ void DeclareMutations(Program* program) {
     spec.kind = MutationOf(input);
     spec.state = input.state;
     if (!input.state.valid()) spec.input = i;
-    const bool is_declared = std::any_of(
-        program->signature.outputs.begin(), program->signature.outputs.end(),
-        [&](const OutputSpec& o) {
-          return o.kind == spec.kind && o.state == spec.state &&
-                 o.input == spec.input;
-        });
+    const bool is_declared =
+        std::any_of(program->signature.outputs.begin(),
+                    program->signature.outputs.end(), [&](const OutputSpec& o) {
+                      return o.kind == spec.kind && o.state == spec.state &&
+                             o.input == spec.input;
+                    });
     if (is_declared) continue;
     specs.push_back(spec);
     values.push_back(latest[i]);

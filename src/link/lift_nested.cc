@@ -177,8 +177,8 @@ class NestedLifter {
       const Node& node = program_.node(n);
       if (node.kind != NodeKind::kGetState) continue;
       const auto at = std::find(states.begin(), states.end(), node.state);
-      program_.ReplaceAllUses(
-          node.results[0], inputs[static_cast<size_t>(at - states.begin())]);
+      program_.ReplaceAllUses(node.results[0],
+                              inputs[static_cast<size_t>(at - states.begin())]);
       program_.Erase(g, n);
     }
   }
@@ -217,8 +217,8 @@ class NestedLifter {
   // A copy of `range` with `values` behind it.
   ArgRange Extended(NodeId user, ArgRange range,
                     const std::vector<ValueId>& values) {
-    const ArgRange out = program_.NewArgs(
-        range.count + static_cast<uint32_t>(values.size()));
+    const ArgRange out =
+        program_.NewArgs(range.count + static_cast<uint32_t>(values.size()));
     for (uint32_t i = 0; i < range.count; ++i) {
       program_.CopyArg(range[i], out[i], user);
     }

@@ -119,8 +119,10 @@ ExprPool::Bindings Lookup(const SymbolValues& symbols) {
 
 class InputChecker {
  public:
-  InputChecker(const Program& program, Diagnostics& diags)
+  InputChecker(const Program& program, std::span<const Guard> guards,
+               Diagnostics& diags)
       : program_(program),
+        guards_(guards),
         context_(program.context()),
         diags_(diags),
         paths_(UserInputPaths(program)) {}
@@ -147,6 +149,7 @@ class InputChecker {
       }
     }
     CheckRanges();
+    CheckGuards(inputs);
     if (!ok_) return Failure{};
     return std::move(symbols_);
   }
@@ -312,7 +315,39 @@ class InputChecker {
     }
   }
 
+  // relations that stand only in the file's guards.
+  void CheckGuards(const std::vector<RuntimeValue>& inputs) {
+    const auto resolve = [&](uint32_t leaf, Guard::Property property,
+                             uint32_t dim) -> std::optional<int64_t> {
+      if (leaf >= inputs.size()) return std::nullopt;
+      const RuntimeValue& v = inputs[leaf];
+      if (property == Guard::Property::kValue) {
+        if (v.is_int()) return v.int_value();
+        if (v.is_bool()) return v.bool_value() ? 1 : 0;
+        return std::nullopt;
+      }
+      if (!v.is_tensor()) return std::nullopt;
+      const Tensor& t = v.tensor();
+      if (property == Guard::Property::kOffset) return t.offset();
+      if (dim >= static_cast<uint32_t>(t.dim())) return std::nullopt;
+      return property == Guard::Property::kSize
+                 ? t.size(dim)
+                 : t.strides()[static_cast<size_t>(dim)];
+    };
+    for (const Guard& guard : guards_) {
+      if (guard.Holds(resolve) != false) continue;
+      const std::vector<uint32_t> leaves = guard.Leaves();
+      ok_ = false;
+      diags_.Error(Rule::kS5,
+                   Place::Node(leaves.empty() || leaves[0] >= paths_.size()
+                                   ? std::string()
+                                   : paths_[leaves[0]]))
+          << "expected " << guard.text() << ", which doesn't hold";
+    }
+  }
+
   const Program& program_;
+  std::span<const Guard> guards_;
   const Context& context_;
   Diagnostics& diags_;
   std::vector<std::string> paths_;
@@ -416,8 +451,21 @@ bool SolveSymbol(const Context& context, ExprId expr, int64_t value,
 
 Expected<SymbolValues> CheckUserInputs(const Program& program,
                                        const std::vector<RuntimeValue>& inputs,
+                                       std::span<const Guard> guards,
                                        Diagnostics& diags) {
-  return InputChecker(program, diags).Check(inputs);
+  return InputChecker(program, guards, diags).Check(inputs);
+}
+
+std::vector<Guard> ParseGuards(const Program& program) {
+  std::vector<Guard> out;
+  for (const std::string& text : program.file.guards_code) {
+    std::string unused;
+    auto guard = Guard::Parse(program, text, &unused);
+    if (guard && !guard->ExcludesSpecialSizes()) {
+      out.push_back(std::move(*guard));
+    }
+  }
+  return out;
 }
 
 }  // namespace tenon

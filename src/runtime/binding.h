@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/guards.h"
 #include "diag/diagnostics.h"
 #include "ir/program.h"
 #include "runtime/pytree.h"
@@ -24,11 +26,17 @@ Expected<std::vector<RuntimeValue>> FlattenCall(const Program& program,
 // Values of the size symbols of one call, by expression index.
 using SymbolValues = std::unordered_map<uint32_t, int64_t>;
 
+// The program's guards that calls are checked by. Left out are those that
+// aren't comparisons of integers (lint W-GUARD-01 names them), and those that
+// only keep sizes 0 and 1 away: that is what the declared ranges say.
+std::vector<Guard> ParseGuards(const Program& program);
+
 // Checks one value per user input against the types, the literals fixed at
-// export, and the ranges, and finds the symbols' values. Reports every leaf
-// that doesn't fit, with its path, what was found and what is expected.
+// export, the ranges and `guards`, and finds the symbols' values. Reports every
+// leaf that doesn't fit, with its path, what was found and what is expected.
 Expected<SymbolValues> CheckUserInputs(const Program& program,
                                        const std::vector<RuntimeValue>& inputs,
+                                       std::span<const Guard> guards,
                                        Diagnostics& diags);
 
 // Positions of the root graph's inputs that the caller passes, in order.

@@ -121,6 +121,7 @@ Expected<std::unique_ptr<Session>> Session::Load(
       session->delegates_->Load(session->program(), options.backend, diags));
   TENON_TRY(session->LoadState(diags));
   session->FindWrittenInputs();
+  session->guards_ = ParseGuards(session->program());
   return session;
 }
 
@@ -189,7 +190,7 @@ void Session::FindWrittenInputs() {
 
 Expected<std::vector<RuntimeValue>> Session::RunFlat(
     std::vector<RuntimeValue> user_inputs, Diagnostics& diags) {
-  const auto symbols = CheckUserInputs(*program_, user_inputs, diags);
+  const auto symbols = CheckUserInputs(*program_, user_inputs, guards_, diags);
   if (!symbols) return Failure{};
   const Graph& root = program_->root();
   std::vector<RuntimeValue> inputs(root.inputs.size());

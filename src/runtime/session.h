@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/guards.h"
 #include "backends/backend.h"
 #include "diag/diagnostics.h"
 #include "interpreter/interpreter.h"
@@ -63,6 +64,7 @@ class Session {
   std::shared_ptr<const Program> program_;
   SessionOptions options_;
   std::unique_ptr<Delegates> delegates_;
+  std::vector<Guard> guards_;
   std::vector<std::shared_ptr<Storage>> storages_;  // by StorageId
   std::vector<Tensor> state_;                       // by StateId
   // Root inputs whose storage the graph writes in place.

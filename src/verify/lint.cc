@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/guards.h"
 #include "verify/verification.h"
 
 namespace tenon {
@@ -28,6 +29,7 @@ class Linter {
     SmallRegions();
     AliasedOutputs();
     UnknownOperators();
+    UncheckedGuards();
   }
 
  private:
@@ -202,6 +204,16 @@ class Linter {
             << "the symbol " << name
             << " has a range, but no input has a size that depends on it";
       }
+    }
+  }
+
+  // W-GUARD-01: such a guard travels in the file, but no call is checked by it.
+  void UncheckedGuards() const {
+    for (const std::string& text : p_.file.guards_code) {
+      std::string error;
+      if (Guard::Parse(p_, text, &error)) continue;
+      Warn(Rule::kLintGuard01, p_.name)
+          << "the guard \"" << text << "\" isn't checked: " << error;
     }
   }
 

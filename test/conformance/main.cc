@@ -4,6 +4,7 @@
 //           is compared with what PyTorch recorded
 //   broken  PATH is a manifest of damaged files, which have to be refused
 //   hybrid  PATH is a folder of hybrid graphs with recorded calls
+//   bugs    PATH is a manifest of acceptance cases from bug reports
 //   show    PATH is a manifest; --filter NAME --program FILE: FILE's results
 //           beside those that PyTorch recorded for NAME
 //   ops     PATH is a folder of recorded operator calls
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/bugs/bugs.h"
 #include "conformance/hybrid/hybrid.h"
 #include "conformance/ops/ops.h"
 #include "conformance/pt2/broken.h"
@@ -28,6 +30,7 @@ constexpr char kUsage[] =
     "  pt2 MANIFEST     exported programs against PyTorch's recorded results\n"
     "  broken MANIFEST  damaged files, to be refused with an error\n"
     "  hybrid FOLDER    hybrid graphs: joined, run, written; or refused\n"
+    "  bugs MANIFEST    acceptance cases from public bug reports\n"
     "  show MANIFEST    with --filter NAME --program FILE: FILE's results "
     "beside\n"
     "                   those recorded for NAME\n"
@@ -98,6 +101,9 @@ int Main(int argc, char** argv) {
   }
   if (command && command->kind == "hybrid") {
     return RunHybrid(command->path, command->options);
+  }
+  if (command && command->kind == "bugs") {
+    return RunBugs(command->path, command->options);
   }
   if (command && command->kind == "show" && !command->program.empty()) {
     return ShowSideBySide(command->path, command->options.filter,

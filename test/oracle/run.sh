@@ -7,8 +7,9 @@
 # and asks PyTorch two things: does torch.export.load open the copy and compute
 # what was recorded for the original, and are the two the same program down to
 # metadata, ranges and the bits of the weights. Programs that differ on purpose
-# stand with their reason in expected_differences.tsv. Ends with
-# "N passed, N failed".
+# stand with their reason in expected_differences.tsv. Then joins every hybrid
+# graph and lets PyTorch run the result, and compares cuts with those of
+# PyTorch's partitioner. Ends with "N passed, N failed".
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tenon=$(realpath "$1")
@@ -54,5 +55,25 @@ judge results < <("$python" "$shared/oracle/check_pt2.py" \
   --against "$corpus/slice.json" "$work"/written/*.pt2 2>&1)
 judge same < <("$python" "$shared/oracle/compare_pt2.py" \
   --pairs "$work/originals" "$work/written" 2>&1)
+# Hybrid graphs, joined.
+"$python" "$here/check_hybrid.py" "$tenon" "$shared/corpus/hybrid" \
+  >"$work/hybrid"
+cat "$work/hybrid"
+read -r p f < <(tail -n 1 "$work/hybrid" | awk '{print $1, $3}')
+passed=$((passed + p))
+failed=$((failed + f))
+# Cuts, against PyTorch's own partitioner.
+"$python" -W ignore "$here/compare_partition.py" "$tenon" "$shared" \
+  >"$work/cuts" 2>"$work/cuts.log"
+cat "$work/cuts"
+if counts=$(tail -n 1 "$work/cuts" | grep -E '^[0-9]+ passed, [0-9]+ failed$')
+then
+  read -r p f < <(awk '{print $1, $3}' <<<"$counts")
+else
+  read -r p f <<<"0 1"
+  tail -n 3 "$work/cuts.log"
+fi
+passed=$((passed + p))
+failed=$((failed + f))
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -25,6 +25,32 @@ Status ConventionReader::ReadSpecInto(const JsonElement& spec,
     *out = TreeSpec::Leaf();
     return {};
   }
+  if (v.tag == "node") {
+    // Any registered container, verbatim (S-7): type, context, children.
+    TENON_ASSIGN(const JsonArray parts, json_.Array(v.value, at));
+    if (parts.size() != 3) {
+      return json_.Error(at) << "expected [type, context, children]";
+    }
+    out->is_leaf = false;
+    TENON_ASSIGN(const std::string_view type,
+                 json_.String(parts.at(0), JsonPath(at, size_t{0})));
+    out->type = std::string(type);
+    std::string_view context;
+    const JsonElement stated = parts.at(1);
+    out->context_is_json = stated.get(context) != simdjson::SUCCESS;
+    out->context =
+        out->context_is_json ? simdjson::minify(stated) : std::string(context);
+    const JsonPath children_path(at, size_t{2});
+    TENON_ASSIGN(const JsonArray array,
+                 json_.Array(parts.at(2), children_path));
+    for (const auto item : array) {
+      TreeSpec child;
+      TENON_TRY(ReadSpecInto(
+          item, JsonPath(children_path, out->children.size()), &child, order));
+      out->children.push_back(std::move(child));
+    }
+    return {};
+  }
   if (v.tag != "tuple" && v.tag != "list" && v.tag != "dict") {
     return json_.Error(path) << "unknown container '" << v.tag
                              << "', expected leaf, tuple, list, dict";
@@ -85,8 +111,8 @@ Status ConventionReader::ReadInputs(const JsonElement* in_spec,
   const JsonPath root;
   const JsonPath path(root, "in_spec");
   TENON_ASSIGN(Leaves leaves, ReadSpec(*in_spec, path));
-  TENON_TRY(CheckLeaves(leaves, root_.placeholders.size(), Rule::kSpec02,
-                        path));
+  TENON_TRY(
+      CheckLeaves(leaves, root_.placeholders.size(), Rule::kSpec02, path));
   const TreeSpec& spec = leaves.spec;
   if (!spec.is_tuple() || spec.children.size() != 2 ||
       !spec.children[0].is_tuple() || !spec.children[1].is_dict()) {
@@ -149,7 +175,7 @@ Status ConventionReader::ReadExample(const JsonElement& v, const JsonPath& path,
       children.emplace_back();
       TENON_TRY(ReadExample(child, item_path, &children.back(), types));
     }
-    *spec = is_dict ? TreeSpec::Dict(keys, std::move(children))
+    *spec = is_dict                  ? TreeSpec::Dict(keys, std::move(children))
             : variant.tag == "tuple" ? TreeSpec::Tuple(std::move(children))
                                      : TreeSpec::List(std::move(children));
     return {};
@@ -269,11 +295,10 @@ Status ConventionReader::UseExample(const JsonElement& example) {
   }
   Leaves leaves;
   for (const uint32_t i : input_order_) leaves.order.push_back(i);
-  TENON_TRY(
-      CheckLeaves(leaves, root_.placeholders.size(), Rule::kS2, run));
-  const bool is_flat = std::all_of(
-      args_spec.children.begin(), args_spec.children.end(),
-      [](const TreeSpec& child) { return child.is_leaf; });
+  TENON_TRY(CheckLeaves(leaves, root_.placeholders.size(), Rule::kS2, run));
+  const bool is_flat =
+      std::all_of(args_spec.children.begin(), args_spec.children.end(),
+                  [](const TreeSpec& child) { return child.is_leaf; });
   if (is_flat) {
     NamePositional(num_positional);
     for (const std::string& name : names) {
@@ -311,8 +336,7 @@ Status ConventionReader::ReadOutputs(const JsonElement* out_spec,
     const JsonPath path(root, "out_spec");
     // Leaf i is element i of what the graph returns; a nested element would be
     // flattened by it.
-    const size_t elements =
-        returned.is_leaf() ? 1 : returned.items.size();
+    const size_t elements = returned.is_leaf() ? 1 : returned.items.size();
     TENON_ASSIGN(Leaves leaves, ReadSpec(*out_spec, path));
     TENON_TRY(CheckLeaves(leaves, elements, Rule::kSpec03, path));
     if (elements != count) {

@@ -31,9 +31,8 @@ Expected<Item> GraphReader::ReadRoot(Module* root,
     // Typed when its node is read.
     scope.bound.emplace_back();
     const TypeId type = i < example_types.size() ? example_types[i] : TypeId();
-    const ValueId v =
-        program_.AddInput(scope.graph, type,
-                          context_.Intern(root->placeholders[i].name));
+    const ValueId v = program_.AddInput(
+        scope.graph, type, context_.Intern(root->placeholders[i].name));
     scope.bound.back() = Item::Value(v);
     program_.signature.inputs.push_back(InputSpec());
   }
@@ -71,6 +70,10 @@ Status GraphReader::ReadNode(Scope* scope, const JsonElement& node,
                              const JsonPath& path) {
   TENON_ASSIGN(const NodeMembers m, NodeMembers::Read(json_, node, path));
   scope->node = m.name;
+  scope->metadata = MetadataId();
+  if (m.has_meta) {
+    TENON_ASSIGN(scope->metadata, ReadMetadata(m.meta, JsonPath(path, "meta")));
+  }
   if (m.op == "output") {
     TENON_ASSIGN(std::vector<Item> args, ReadArgs(scope, m, path));
     if (args.size() != 1) {
@@ -124,6 +127,24 @@ Status GraphReader::ReadNode(Scope* scope, const JsonElement& node,
   return {};
 }
 
+// [[key, text], ...]
+Expected<MetadataId> GraphReader::ReadMetadata(const JsonElement& meta,
+                                               const JsonPath& path) {
+  TENON_ASSIGN(const JsonArray array, json_.Array(meta, path));
+  Metadata out;
+  for (const auto pair : array) {
+    const JsonPath at(path, out.size());
+    TENON_ASSIGN(const JsonArray parts, json_.Array(pair, at));
+    if (parts.size() != 2) return json_.Error(at) << "expected [key, text]";
+    TENON_ASSIGN(const std::string_view key,
+                 json_.String(parts.at(0), JsonPath(at, size_t{0})));
+    TENON_ASSIGN(const std::string_view text,
+                 json_.String(parts.at(1), JsonPath(at, size_t{1})));
+    out.emplace_back(context_.Intern(key), context_.Intern(text));
+  }
+  return context_.InternMetadata(std::move(out));
+}
+
 Status GraphReader::SetReturned(Scope* scope, Item returned) {
   const bool is_root = scope->module->prefix.empty();
   if (is_root && !IsPlain(returned)) {
@@ -153,10 +174,7 @@ Status GraphReader::SetReturned(Scope* scope, Item returned) {
   return {};
 }
 
-Expected<Instance*> GraphReader::Instantiate(Module* module,
-                                             const std::vector<Item>& args,
-                                             Scope* caller,
-                                             const JsonPath& path) {
+std::string GraphReader::PatternOf(const std::vector<Item>& args) const {
   std::string pattern;
   for (const Item& item : args) {
     AppendPattern(context_, item, &pattern);
@@ -166,6 +184,14 @@ Expected<Instance*> GraphReader::Instantiate(Module* module,
       }
     });
   }
+  return pattern;
+}
+
+Expected<Instance*> GraphReader::Instantiate(Module* module,
+                                             const std::vector<Item>& args,
+                                             Scope* caller,
+                                             const JsonPath& path) {
+  const std::string pattern = PatternOf(args);
   const auto known = module->instances.find(pattern);
   if (known != module->instances.end()) return known->second.get();
   if (module->is_open) {
@@ -208,6 +234,75 @@ Expected<Instance*> GraphReader::Instantiate(Module* module,
       .first->second.get();
 }
 
+Expected<Instance*> GraphReader::InstantiateOpaque(
+    Module* module, const std::vector<Item>& args, const JsonElement* val,
+    const JsonPath& path) {
+  const std::string pattern = PatternOf(args);
+  const auto known = module->instances.find(pattern);
+  if (known != module->instances.end()) return known->second.get();
+  for (const Item& item : args) {
+    if (item.is_value()) continue;
+    return json_.Error(path, Rule::kRegion05)
+           << "engine '" << InstanceName(*module)
+           << "' gets what isn't a tensor or a varying scalar";
+  }
+  if (val == nullptr) {
+    return json_.Error(path, Rule::kGraph01)
+           << "what engine '" << InstanceName(*module)
+           << "' returns isn't stated by 'val'";
+  }
+  auto instance = std::make_unique<Instance>();
+  const auto add = [&](const JsonElement& stated,
+                       const JsonPath& at) -> Expected<Item> {
+    TENON_ASSIGN(const TypeId type, types_.Read(stated, at));
+    instance->result_types.push_back(type);
+    return Item::Value(ValueId(instance->result_types.size() - 1));
+  };
+  const JsonPath val_path(path, "val");
+  if (val->is_array()) {
+    TENON_ASSIGN(const JsonArray array, json_.Array(*val, val_path));
+    instance->returns = Item::Structure(Item::Kind::kTuple, {});
+    for (const auto stated : array) {
+      TENON_ASSIGN(Item item,
+                   add(stated, JsonPath(val_path,
+                                        instance->returns.items.size())));
+      instance->returns.items.push_back(std::move(item));
+    }
+  } else {
+    TENON_ASSIGN(instance->returns, add(*val, val_path));
+  }
+  if (!module->output_names.empty() &&
+      module->output_names.size() != instance->result_types.size()) {
+    return json_.Error(path, Rule::kRegion09)
+           << "engine '" << InstanceName(*module) << "' has "
+           << module->output_names.size() << " output bindings, its call gives "
+           << instance->result_types.size() << " values";
+  }
+  TENON_TRY(MakeDelegate(module, args, instance.get(), path));
+  return module->instances.emplace(pattern, std::move(instance))
+      .first->second.get();
+}
+
+Status GraphReader::SetPayload(const Module& module, Delegate* delegate,
+                               const JsonPath& path) {
+  if (!module.payload_key.empty()) {
+    const Tensor* payload = state_.FindTensor(module.payload_key);
+    if (payload == nullptr || payload->dtype() != DType::kUInt8 ||
+        !payload->is_contiguous()) {
+      return json_.Error(path, Rule::kFile04)
+             << "engine '" << InstanceName(module)
+             << "' has no payload of bytes called '" << module.payload_key
+             << "'";
+    }
+    delegate->payload =
+        Bytes(payload->raw(), static_cast<size_t>(payload->numel()));
+    delegate->payload_owner = payload->storage();
+  }
+  delegate->payload_digest =
+      HashBytes(delegate->payload.data(), delegate->payload.size());
+  return {};
+}
+
 Status GraphReader::MakeDelegate(Module* module, const std::vector<Item>& args,
                                  Instance* instance, const JsonPath& path) {
   Delegate d;
@@ -217,12 +312,26 @@ Status GraphReader::MakeDelegate(Module* module, const std::vector<Item>& args,
   }
   d.name = context_.Intern(name);
   d.backend = context_.Intern(module->backend);
-  d.payload_digest = HashBytes(nullptr, 0);
+  TENON_TRY(SetPayload(*module, &d, path));
   d.source = instance->graph;
-  for (const ValueId v : program_.graph(instance->graph).inputs) {
-    d.inputs.push_back(program_.value(v).type);
+  for (const Item& item : args) {
+    ForEachLeaf(item, [&](const Arg& arg) {
+      if (!arg.is_value()) return;
+      d.inputs.push_back(program_.value(arg.v.value).type);
+    });
   }
   d.outputs = instance->result_types;
+  // Bindings are named one to one, or not at all.
+  if (module->input_names.size() == d.inputs.size()) {
+    for (const std::string& binding : module->input_names) {
+      d.input_names.push_back(context_.Intern(binding));
+    }
+  }
+  if (module->output_names.size() == d.outputs.size()) {
+    for (const std::string& binding : module->output_names) {
+      d.output_names.push_back(context_.Intern(binding));
+    }
+  }
   // Writes are told by placeholder and by leaf of what is returned.
   std::vector<int64_t> inputs, outputs;
   int64_t next = 0;

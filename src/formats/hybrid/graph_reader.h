@@ -38,7 +38,8 @@ class GraphReader {
     Module* module;
     GraphId graph;
     std::unordered_map<std::string_view, Item> names;
-    std::string_view node;  // being read
+    std::string_view node;    // being read
+    MetadataId metadata;      // of that node
     std::vector<Item> bound;  // per placeholder
     size_t next_placeholder = 0;
     Item returned;
@@ -49,10 +50,20 @@ class GraphReader {
   // --- graphs ---
   Status ReadNodes(Scope* scope);
   Status ReadNode(Scope* scope, const JsonElement& node, const JsonPath& path);
+  Expected<MetadataId> ReadMetadata(const JsonElement& meta,
+                                    const JsonPath& path);
   Status SetReturned(Scope* scope, Item returned);
   // `args` are values and literals of the caller, one per placeholder.
   Expected<Instance*> Instantiate(Module* module, const std::vector<Item>& args,
                                   Scope* caller, const JsonPath& path);
+  // Of an engine without a graph; `val` states what it returns.
+  Expected<Instance*> InstantiateOpaque(Module* module,
+                                        const std::vector<Item>& args,
+                                        const JsonElement* val,
+                                        const JsonPath& path);
+  std::string PatternOf(const std::vector<Item>& args) const;
+  Status SetPayload(const Module& module, Delegate* delegate,
+                    const JsonPath& path);
   Status MakeDelegate(Module* module, const std::vector<Item>& args,
                       Instance* instance, const JsonPath& path);
 

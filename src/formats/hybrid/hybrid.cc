@@ -36,9 +36,9 @@ enum Member {
 };
 
 // The file beside `path` that the document names: a name, no path.
-Expected<Safetensors> OpenTensors(const JsonInput& json, const std::string& path,
-                                  const JsonElement& name,
-                                  Diagnostics& diags) {
+Expected<Safetensors> OpenTensors(const JsonInput& json,
+                                  const std::string& path,
+                                  const JsonElement& name, Diagnostics& diags) {
   const JsonPath root;
   const JsonPath at(root, "tensors");
   TENON_ASSIGN(const std::string_view file, json.String(name, at));
@@ -88,25 +88,13 @@ void FindHints(const Module& root, const std::vector<TypeId>& example,
   }
 }
 
-}  // namespace
-
-bool LooksLikeHybrid(std::string_view text) {
-  const std::string_view start = text.substr(0, 200);
-  return start.find("\"format\"") != std::string_view::npos &&
-         start.find("\"hybrid-") != std::string_view::npos;
-}
-
-Expected<Program> ReadHybrid(const std::string& path,
-                             std::shared_ptr<Context> context,
-                             const HybridReadOptions& options,
-                             Diagnostics& diags) {
-  std::string error;
-  const auto file = MappedFile::Open(path, &error);
-  if (file == nullptr) {
-    return diags.Error(Rule::kIo, Place::File(path)) << error;
-  }
-  JsonInput json;
-  TENON_TRY(json.Parse(file->bytes(), false, path, options.max_depth, diags));
+// `path` is where the document lies, "" for one in memory, whose tensors are
+// `given`.
+Expected<Program> ReadDocument(const JsonInput& json, const std::string& path,
+                               const Safetensors* given,
+                               std::shared_ptr<Context> context,
+                               const HybridReadOptions& options,
+                               Diagnostics& diags) {
   const JsonPath root_path;
   TENON_ASSIGN(const auto m, json.Members(json.root(), root_path, kDocument));
   TENON_ASSIGN(const std::string_view format,
@@ -116,7 +104,9 @@ Expected<Program> ReadHybrid(const std::string& path,
            << "format '" << format << "', expected 'hybrid-1'";
   }
   Safetensors tensors;
-  if (m.has_value(kTensors)) {
+  if (given != nullptr) {
+    tensors = *given;
+  } else if (m.has_value(kTensors)) {
     TENON_ASSIGN(tensors, OpenTensors(json, path, m[kTensors], diags));
   }
   Program program(std::move(context));
@@ -139,9 +129,8 @@ Expected<Program> ReadHybrid(const std::string& path,
     has_example = runs.at(0).get(example) == simdjson::SUCCESS;
   }
   ConventionReader convention(json, *modules.root(), tensors, &program);
-  TENON_TRY(
-      convention.ReadInputs(m.has_value(kInSpec) ? &m[kInSpec] : nullptr,
-                            has_example ? &example : nullptr));
+  TENON_TRY(convention.ReadInputs(m.has_value(kInSpec) ? &m[kInSpec] : nullptr,
+                                  has_example ? &example : nullptr));
   FindHints(*modules.root(), convention.example_types(), &program, &types);
   GraphReader graphs(json, options, &state, &types, &program);
   TENON_ASSIGN(const Item returned,
@@ -150,6 +139,38 @@ Expected<Program> ReadHybrid(const std::string& path,
   TENON_TRY(convention.ReadOutputs(
       m.has_value(kOutSpec) ? &m[kOutSpec] : nullptr, returned));
   return program;
+}
+
+}  // namespace
+
+bool LooksLikeHybrid(std::string_view text) {
+  const std::string_view start = text.substr(0, 200);
+  return start.find("\"format\"") != std::string_view::npos &&
+         start.find("\"hybrid-") != std::string_view::npos;
+}
+
+Expected<Program> ReadHybrid(const std::string& path,
+                             std::shared_ptr<Context> context,
+                             const HybridReadOptions& options,
+                             Diagnostics& diags) {
+  std::string error;
+  const auto file = MappedFile::Open(path, &error);
+  if (file == nullptr) {
+    return diags.Error(Rule::kIo, Place::File(path)) << error;
+  }
+  JsonInput json;
+  TENON_TRY(json.Parse(file->bytes(), false, path, options.max_depth, diags));
+  return ReadDocument(json, path, nullptr, std::move(context), options, diags);
+}
+
+Expected<Program> ReadHybrid(Bytes text, const Safetensors& tensors,
+                             const std::string& name,
+                             std::shared_ptr<Context> context,
+                             const HybridReadOptions& options,
+                             Diagnostics& diags) {
+  JsonInput json;
+  TENON_TRY(json.Parse(text, false, name, options.max_depth, diags));
+  return ReadDocument(json, "", &tensors, std::move(context), options, diags);
 }
 
 }  // namespace tenon

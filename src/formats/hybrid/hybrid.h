@@ -27,13 +27,15 @@
 #include <string_view>
 
 #include "diag/diagnostics.h"
+#include "formats/tensor/safetensors.h"
 #include "ir/program.h"
+#include "support/byte_cursor.h"
 #include "support/expected.h"
 
 namespace tenon {
 
 struct HybridReadOptions {
-  uint32_t max_depth = 1000;        // of the JSON, and of calls in calls
+  uint32_t max_depth = 1000;         // of the JSON, and of calls in calls
   uint64_t max_nodes = 100'000'000;  // of all graphs together
 };
 
@@ -44,6 +46,14 @@ bool LooksLikeHybrid(std::string_view text);
 // names, beside it. Weights are mapped, not copied. The program's state
 // references aren't lifted and its children aren't joined.
 Expected<Program> ReadHybrid(const std::string& path,
+                             std::shared_ptr<Context> context,
+                             const HybridReadOptions& options,
+                             Diagnostics& diags);
+// The same from memory; `tensors` are those that the document names, `name`
+// stands in messages. Tensors that share a storage stay views over one; the
+// program keeps what holds their bytes, not `text`.
+Expected<Program> ReadHybrid(Bytes text, const Safetensors& tensors,
+                             const std::string& name,
                              std::shared_ptr<Context> context,
                              const HybridReadOptions& options,
                              Diagnostics& diags);

@@ -44,7 +44,9 @@ struct Item {
 
   bool is_leaf() const { return kind == Kind::kLeaf; }
   bool is_value() const { return is_leaf() && arg.is_value(); }
-  bool is_sequence() const { return kind == Kind::kTuple || kind == Kind::kList; }
+  bool is_sequence() const {
+    return kind == Kind::kTuple || kind == Kind::kList;
+  }
 };
 
 // Calls visit(Arg&) for each leaf, depth first.

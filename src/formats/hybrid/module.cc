@@ -5,11 +5,14 @@
 namespace tenon::hybrid {
 namespace {
 
-constexpr std::array<JsonMember, 5> kChild = {{{"graph", false},
+constexpr std::array<JsonMember, 8> kChild = {{{"graph", false},
                                                {"backend", false},
                                                {"aliases", false},
                                                {"modules", false},
-                                               {"same_as", false}}};
+                                               {"same_as", false},
+                                               {"payload", false},
+                                               {"inputs", false},
+                                               {"outputs", false}}};
 constexpr std::array<JsonMember, 3> kAlias = {
     {{"output"}, {"input"}, {"kind"}}};
 constexpr std::array<JsonMember, 1> kGraph = {{{"nodes"}}};
@@ -110,24 +113,62 @@ Status ModuleTree::ReadChild(Module* parent, std::string_view path,
     TENON_ASSIGN(const std::string_view target,
                  json_.String(m[4], JsonPath(at, "same_as")));
     parent->children.emplace(path, nullptr);
-    aliases_.push_back({parent, std::string(path), std::string(target) + ".",
-                        json_path});
+    aliases_.push_back(
+        {parent, std::string(path), std::string(target) + ".", json_path});
     return {};
   }
   Module* module =
       Add(parent->prefix + std::string(path) + ".", json_path + ".graph");
   parent->children.emplace(path, module);
   if (m.has_value(1)) {
-    TENON_ASSIGN(module->backend,
-                 json_.String(m[1], JsonPath(at, "backend")));
+    TENON_ASSIGN(module->backend, json_.String(m[1], JsonPath(at, "backend")));
   }
-  if (!m.has_value(0)) return json_.Error(at) << "no member 'graph'";
-  TENON_TRY(ReadGraph(module, m[0]));
+  if (m.has_value(5)) {
+    TENON_ASSIGN(module->payload_key,
+                 json_.String(m[5], JsonPath(at, "payload")));
+  }
+  if (m.has_value(0)) {
+    TENON_TRY(ReadGraph(module, m[0]));
+  } else if (module->backend.empty() || module->payload_key.empty() ||
+             !m.has_value(6)) {
+    return json_.Error(at) << "neither a 'graph' nor an engine's 'backend', "
+                              "'payload', 'inputs'";
+  } else {
+    module->is_opaque = true;
+  }
+  TENON_TRY(ReadBindings(module, m.has_value(6) ? &m[6] : nullptr,
+                         m.has_value(7) ? &m[7] : nullptr, at));
   if (m.has_value(2)) {
     TENON_TRY(ReadWrites(module, m[2], JsonPath(at, "aliases")));
   }
   if (m.has_value(3)) {
     TENON_TRY(ReadChildren(module, m[3], json_path + ".modules"));
+  }
+  return {};
+}
+
+Status ModuleTree::ReadBindings(Module* module, const JsonElement* inputs,
+                                const JsonElement* outputs,
+                                const JsonPath& path) {
+  if (inputs != nullptr) {
+    TENON_ASSIGN(module->input_names,
+                 json_.Strings(*inputs, JsonPath(path, "inputs")));
+  }
+  if (outputs != nullptr) {
+    TENON_ASSIGN(module->output_names,
+                 json_.Strings(*outputs, JsonPath(path, "outputs")));
+  }
+  if (!module->is_opaque) return {};
+  // Parameters of calls are the bindings, by position or by name.
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : module->input_names) {
+    if (!seen.insert(name).second) {
+      return json_.Error(path, Rule::kGraph13)
+             << "two input bindings are called '" << name << "'";
+    }
+    Placeholder placeholder;
+    placeholder.name = placeholder.target = name;
+    module->placeholders.push_back(placeholder);
   }
   return {};
 }

@@ -41,6 +41,11 @@ struct Module {
   JsonElement graph;
   std::string backend;  // "" = ordinary operators
   std::vector<WriteRecord> writes;
+  // An engine from outside: a payload, and no graph. Its placeholders are the
+  // payload's input bindings.
+  bool is_opaque = false;
+  std::string payload_key;  // of its bytes among the document's tensors; or ""
+  std::vector<std::string> input_names, output_names;
   // By path; several paths may name one module.
   std::map<std::string, Module*, std::less<>> children;
   std::vector<Placeholder> placeholders;
@@ -71,6 +76,8 @@ class ModuleTree {
                       const std::string& json_path);
   Status ReadChild(Module* parent, std::string_view path,
                    const JsonElement& child, const std::string& json_path);
+  Status ReadBindings(Module* module, const JsonElement* inputs,
+                      const JsonElement* outputs, const JsonPath& path);
   Status ReadWrites(Module* module, const JsonElement& aliases,
                     const JsonPath& path);
   Status ResolveAliases();

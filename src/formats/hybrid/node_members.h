@@ -9,8 +9,8 @@ namespace tenon::hybrid {
 
 struct GraphReader::NodeMembers {
   std::string_view op, name, target, of;
-  JsonElement args, kwargs, val;
-  bool has_args = false, has_kwargs = false, has_val = false;
+  JsonElement args, kwargs, val, meta;
+  bool has_args = false, has_kwargs = false, has_val = false, has_meta = false;
   bool has_target = false;
 
   static Expected<NodeMembers> Read(const JsonInput& json,

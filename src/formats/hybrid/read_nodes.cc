@@ -9,6 +9,7 @@ ValueId GraphReader::GetState(Scope* scope, StateId state) {
   const NodeId n = program_.NewNode(NodeKind::kGetState);
   Node& node = program_.mutable_node(n);
   node.state = state;
+  node.metadata = scope->metadata;
   node.name = context_.Intern(scope->node);
   const ValueId result = program_.NewResults(n, 1)[0];
   program_.mutable_value(result).type = program_.state.get(state).type;
@@ -51,6 +52,7 @@ Expected<Item> GraphReader::SelectOfTensor(Scope* scope, const Item& tensor,
   const NodeId n = program_.NewOp(
       context_.InternOp(is_slice ? "aten.slice.Tensor" : "aten.select.int"),
       context_.Intern(scope->node));
+  program_.mutable_node(n).metadata = scope->metadata;
   const OpSchema& schema = *program_.schema(n);
   std::vector<Item> args = {tensor, Item(Arg::Int(0))};
   if (is_slice) {
@@ -73,9 +75,8 @@ Expected<Item> GraphReader::GetItem(Scope* scope, const NodeMembers& m,
                                     const JsonPath& path) {
   TENON_ASSIGN(std::vector<Item> args, ReadArgs(scope, m, path));
   if (args.size() != 2) {
-    return json_.Error(path)
-           << "a getitem has a structure and an index, not " << args.size()
-           << " arguments";
+    return json_.Error(path) << "a getitem has a structure and an index, not "
+                             << args.size() << " arguments";
   }
   const Item &from = args[0], &index = args[1];
   if (from.is_value() && program_.type(from.arg.v.value).is_tensor()) {
@@ -121,8 +122,8 @@ Expected<Item> GraphReader::SliceOf(const Item& from, const Item& slice,
     return arg.i;
   };
   for (const Item& item : slice.items) {
-    if (!item.is_leaf() || (item.arg.kind != ArgKind::kInt &&
-                            item.arg.kind != ArgKind::kNone)) {
+    if (!item.is_leaf() ||
+        (item.arg.kind != ArgKind::kInt && item.arg.kind != ArgKind::kNone)) {
       return json_.Error(path, Rule::kJ4) << "a slice is of ints and None";
     }
   }
@@ -155,8 +156,7 @@ Expected<std::vector<Item>> GraphReader::BindCall(Scope* scope, Module* module,
   bool is_fine = true;
   const auto error = [&]() -> DiagnosticBuilder {
     is_fine = false;
-    return json_.Error(path, Rule::kJ1)
-           << "call of '" << m.target << "': ";
+    return json_.Error(path, Rule::kJ1) << "call of '" << m.target << "': ";
   };
   if (args.size() > placeholders.size()) {
     error() << args.size() << " positional arguments, but the child takes "
@@ -207,16 +207,19 @@ Expected<Item> GraphReader::CallModule(Scope* scope, const NodeMembers& m,
     return json_.Error(path, Rule::kJ7)
            << "child '" << m.target << "' reaches itself";
   }
-  TENON_ASSIGN(const std::vector<Item> bound,
-               BindCall(scope, module, m, path));
+  TENON_ASSIGN(const std::vector<Item> bound, BindCall(scope, module, m, path));
   TENON_ASSIGN(const Instance* instance,
-               Instantiate(module, bound, scope, path));
+               module->is_opaque
+                   ? InstantiateOpaque(module, bound,
+                                       m.has_val ? &m.val : nullptr, path)
+                   : Instantiate(module, bound, scope, path));
 
   const bool is_delegate = instance->delegate.valid();
   const NodeId n = program_.NewNode(is_delegate ? NodeKind::kDelegateCall
                                                 : NodeKind::kChildCall);
   Node& node = program_.mutable_node(n);
   node.name = context_.Intern(m.name);
+  node.metadata = scope->metadata;
   if (is_delegate) {
     node.delegate = instance->delegate;
   } else {

@@ -51,14 +51,15 @@ Expected<Item> GraphReader::CallOperator(Scope* scope, const NodeMembers& m,
     TENON_TRY(ReadNestedGraphs(scope, context_.op_name(op), &args, path));
   }
   const NodeId n = program_.NewOp(op, context_.Intern(m.name));
+  program_.mutable_node(n).metadata = scope->metadata;
   const ArgRange range =
       program_.NewArgs(static_cast<uint32_t>(args.size() + keywords.size()));
   program_.SetArgRange(n, range);
   const JsonPath args_path(path, "args");
   for (uint32_t i = 0; i < args.size(); ++i) {
-    const SchemaArg* parameter =
-        schema != nullptr && i < schema->args.size() ? &schema->args[i]
-                                                     : nullptr;
+    const SchemaArg* parameter = schema != nullptr && i < schema->args.size()
+                                     ? &schema->args[i]
+                                     : nullptr;
     if (schema != nullptr && parameter == nullptr) {
       return json_.Error(JsonPath(args_path, i), Rule::kOp02)
              << context_.op_name(op) << " takes " << schema->args.size()
@@ -67,8 +68,8 @@ Expected<Item> GraphReader::CallOperator(Scope* scope, const NodeMembers& m,
     const StringId name =
         parameter == nullptr ? StringId() : context_.Intern(parameter->name);
     program_.SetArgLabel(range[i], name, PassKind::kPositional);
-    TENON_TRY(Store(scope, n, range[i], args[i], parameter,
-                    JsonPath(args_path, i)));
+    TENON_TRY(
+        Store(scope, n, range[i], args[i], parameter, JsonPath(args_path, i)));
   }
   const JsonPath kwargs_path(path, "kwargs");
   for (uint32_t k = 0; k < keywords.size(); ++k) {
@@ -98,9 +99,9 @@ Status GraphReader::ReadNestedGraphs(Scope* scope, std::string_view op,
   // Operands go in flat, without literals: those become part of the graphs.
   std::vector<Item> operands;
   for (const OperandGroup& group : convention->groups) {
-    const size_t end =
-        group.is_rest ? args->size()
-                      : std::min<size_t>(group.arg + 1, args->size());
+    const size_t end = group.is_rest
+                           ? args->size()
+                           : std::min<size_t>(group.arg + 1, args->size());
     for (size_t i = group.arg; i < end; ++i) {
       const Item& item = (*args)[i];
       const bool is_list = item.is_sequence() && !group.is_rest;
@@ -307,9 +308,8 @@ Expected<Item> GraphReader::ListResults(Scope* scope, NodeId n,
   if (is_list_return || types.size() != count) {
     program_.mutable_node(n).form = context_.InternForm(std::move(form));
   }
-  Item values = AddResults(scope, n, types,
-                           is_list_return ? Item::Kind::kList
-                                          : Item::Kind::kTuple);
+  Item values = AddResults(
+      scope, n, types, is_list_return ? Item::Kind::kList : Item::Kind::kTuple);
   if (types.size() == count) return values;
   Item out = Item::Structure(values.kind, {});
   size_t next = 0;
@@ -323,10 +323,9 @@ Expected<Item> GraphReader::ListResults(Scope* scope, NodeId n,
 bool GraphReader::IsNoneVal(const JsonElement& val) {
   simdjson::dom::object object;
   JsonElement constant;
-  return val.is_null() ||
-         (val.get(object) == simdjson::SUCCESS &&
-          object["const"].get(constant) == simdjson::SUCCESS &&
-          constant.is_null());
+  return val.is_null() || (val.get(object) == simdjson::SUCCESS &&
+                           object["const"].get(constant) == simdjson::SUCCESS &&
+                           constant.is_null());
 }
 
 // One result per output of the nested graph that gives them, in its structure.
@@ -341,9 +340,9 @@ Expected<Item> GraphReader::HigherOrderResults(Scope* scope, NodeId n,
   for (const Arg& output : program_.outputs(program_.args(n)[last].graph)) {
     types.push_back(program_.value(output.v.value).type);
   }
-  const bool is_stacking = std::any_of(
-      convention.groups.begin(), convention.groups.end(),
-      [](const OperandGroup& group) { return group.is_sliced; });
+  const bool is_stacking =
+      std::any_of(convention.groups.begin(), convention.groups.end(),
+                  [](const OperandGroup& group) { return group.is_sliced; });
   if (is_stacking) {
     const JsonPath val_path(path, "val");
     if (val == nullptr) {

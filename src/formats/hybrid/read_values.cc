@@ -7,13 +7,14 @@
 namespace tenon::hybrid {
 namespace {
 
-constexpr std::array<JsonMember, 7> kNode = {{{"op"},
+constexpr std::array<JsonMember, 8> kNode = {{{"op"},
                                               {"name", false},
                                               {"target", false},
                                               {"args", false},
                                               {"kwargs", false},
                                               {"of", false},
-                                              {"val", false}}};
+                                              {"val", false},
+                                              {"meta", false}}};
 
 }  // namespace
 
@@ -37,9 +38,11 @@ Expected<GraphReader::NodeMembers> GraphReader::NodeMembers::Read(
   out.has_args = m.has_value(3);
   out.has_kwargs = m.has_value(4);
   out.has_val = m.has_value(6);
+  out.has_meta = m.has_value(7);
   if (out.has_args) out.args = m[3];
   if (out.has_kwargs) out.kwargs = m[4];
   if (out.has_val) out.val = m[6];
+  if (out.has_meta) out.meta = m[7];
   return out;
 }
 
@@ -273,8 +276,7 @@ Status GraphReader::Store(Scope* scope, NodeId user, ArgId at, const Item& item,
       program_.SetArg(at, Arg::OfList(TagOf(item, parameter), range),
                       /*keep_label=*/true);
       for (uint32_t i = 0; i < range.count; ++i) {
-        TENON_TRY(
-            Store(scope, user, range[i], item.items[i], parameter, path));
+        TENON_TRY(Store(scope, user, range[i], item.items[i], parameter, path));
       }
       return {};
     }

@@ -71,6 +71,11 @@ StateId StateReader::Find(std::string_view fqn) const {
   return at == by_fqn_.end() ? StateId() : at->second;
 }
 
+const Tensor* StateReader::FindTensor(std::string_view key) const {
+  const auto at = tensors_.find(key);
+  return at == tensors_.end() ? nullptr : at->second;
+}
+
 Expected<StorageId> StateReader::AddStorage(std::string_view key,
                                             const JsonPath& path) {
   const auto at = tensors_.find(key);
@@ -78,13 +83,11 @@ Expected<StorageId> StateReader::AddStorage(std::string_view key,
     return json_.Error(path, Rule::kState02)
            << "the tensors file has no '" << key << "'";
   }
-  const Tensor& t = *at->second;
-  const size_t element = SizeBytes(t.dtype());
+  const std::shared_ptr<Storage>& storage = at->second->storage();
   StorageRecord record;
-  record.bytes =
-      Bytes(t.storage()->data() + static_cast<size_t>(t.offset()) * element,
-            static_cast<size_t>(t.numel()) * element);
-  record.owner = t.storage();
+  record.bytes = Bytes(storage->data(), storage->size_bytes());
+  record.owner = storage;
+  record.is_weightless = storage->data() == nullptr && at->second->numel() > 0;
   return program_.state.AddStorage(std::move(record));
 }
 
@@ -92,8 +95,14 @@ Expected<StorageId> StateReader::StorageOf(std::string_view key,
                                            const JsonPath& path) {
   const auto known = storages_.find(std::string(key));
   if (known != storages_.end()) return known->second;
+  const auto tensor = tensors_.find(key);
+  const Storage* shared =
+      tensor == tensors_.end() ? nullptr : tensor->second->storage().get();
+  const auto view = views_.find(shared);
+  if (view != views_.end()) return view->second;  // J-9: one storage, shared
   TENON_ASSIGN(const StorageId id, AddStorage(key, path));
   storages_.emplace(key, id);
+  views_.emplace(shared, id);
   return id;
 }
 
@@ -109,6 +118,7 @@ TypeId StateReader::TypeOf(const Tensor& tensor, bool requires_grad) {
   for (const int64_t stride : tensor.strides()) {
     type.strides.push_back(SymInt::Literal(stride));
   }
+  type.storage_offset = SymInt::Literal(tensor.offset());
   return program_.context().types.Intern(std::move(type));
 }
 

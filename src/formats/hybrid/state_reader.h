@@ -22,6 +22,9 @@ class StateReader {
   // Invalid when there is none of that full path.
   StateId Find(std::string_view fqn) const;
 
+  // Null when the document has no tensor of that key.
+  const Tensor* FindTensor(std::string_view key) const;
+
   // The constant that stands for a tensor literal; one per key.
   Expected<StateId> Literal(std::string_view key, const JsonPath& path);
 
@@ -35,7 +38,8 @@ class StateReader {
   const JsonInput& json_;
   std::unordered_map<std::string_view, const Tensor*> tensors_;
   Program& program_;
-  std::unordered_map<std::string, StorageId> storages_;
+  std::unordered_map<std::string, StorageId> storages_;  // by key
+  std::unordered_map<const Storage*, StorageId> views_;
   std::unordered_map<std::string, StateId> by_fqn_, literals_;
 };
 

@@ -7,8 +7,8 @@ constexpr std::array<JsonMember, 3> kTensor = {
     {{"dtype"}, {"shape"}, {"stride", false}}};
 constexpr std::array<JsonMember, 2> kScalar = {{{"sym"}, {"type"}}};
 constexpr std::array<JsonMember, 1> kConstant = {{{"const"}}};
-constexpr std::array<JsonMember, 3> kDim = {
-    {{"label", false}, {"min", false}, {"max", false}}};
+constexpr std::array<JsonMember, 4> kDim = {
+    {{"label", false}, {"min", false}, {"max", false}, {"hint", false}}};
 
 }  // namespace
 
@@ -26,6 +26,10 @@ Status Types::ReadSymbols(const JsonElement& dims, const JsonPath& path) {
     }
     if (m.has_value(2)) {
       TENON_ASSIGN(range.max, json_.Int(m[2], JsonPath(at, "max")));
+    }
+    if (m.has_value(3)) {
+      TENON_ASSIGN(const int64_t hint, json_.Int(m[3], JsonPath(at, "hint")));
+      SetHint(range.expr, hint);
     }
     if (!scope_.emplace(range.key, range.expr).second) {
       return json_.Error(at, Rule::kSym02) << "the symbol is there twice";
@@ -78,9 +82,8 @@ Type Types::Contiguous(Program* program, DType dtype,
     } else if (step.is_literal() && step.value == 1) {
       step = size;
     } else {
-      step = SymInt::Symbolic(
-          exprs.Call("Mul", {as_expr(step), as_expr(size)}),
-          size.value * step.value);
+      step = SymInt::Symbolic(exprs.Call("Mul", {as_expr(step), as_expr(size)}),
+                              size.value * step.value);
     }
   }
   type.sizes = std::move(sizes);

@@ -138,6 +138,13 @@ Status CheckCarriedPickle(Bytes bytes, const std::string& name,
                           Diagnostics& diags) {
   if (bytes.empty()) return {};
   TENON_ASSIGN(const ZipContent pickle, FindPickle(bytes, name, diags));
+  Diagnostics reasons;
+  if (!PickleTree::Parse(pickle.bytes, name, reasons) &&
+      reasons.num_errors() > 0 && reasons.all()[0].place.offset == 0) {
+    // No unpickler gets past a first byte that is no opcode: these bytes are
+    // something else, and nothing can run them.
+    return {};
+  }
   TENON_ASSIGN(const PickleTree tree,
                PickleTree::Parse(pickle.bytes, name, diags));
   for (const std::string_view global : tree.globals()) {

@@ -22,6 +22,9 @@ struct Pt2ReadOptions {
   uint32_t max_depth = 512;  // nesting of JSON, graphs, pytrees
   // Compare members' checksums with the directory. Touches every weight.
   bool check_crc = false;
+  // Programs saved without their weights (from fake tensors) have empty records
+  // where tensors have elements; so have damaged ones. Accepted only on demand.
+  bool allow_weightless = false;
 };
 
 // The names of the methods (models/<name>.json) in the archive.

@@ -53,7 +53,8 @@ Type TypeOfSaved(const SavedTensor& tensor, Context* context) {
 
 }  // namespace
 
-std::string CheckStoredTensor(const Type& type, uint64_t storage_bytes) {
+std::string CheckStoredTensor(const Type& type, uint64_t storage_bytes,
+                              bool allow_weightless) {
   const auto bytes_each = static_cast<int64_t>(SizeBytes(type.dtype));
   if (!type.storage_offset.is_literal() || !type.has_static_sizes()) {
     return "its sizes must be integers";
@@ -75,7 +76,7 @@ std::string CheckStoredTensor(const Type& type, uint64_t storage_bytes) {
   }
   if (IsEmpty(type)) return "";
   if (!numel || !CheckedMul(*numel, bytes_each)) return "its size overflows";
-  if (storage_bytes == 0) return "";  // sizes only
+  if (storage_bytes == 0 && allow_weightless) return "";
   if (storage_bytes % static_cast<uint64_t>(bytes_each) != 0) {
     return "a record of " + std::to_string(storage_bytes) +
            " bytes isn't a whole number of elements";
@@ -251,7 +252,8 @@ Expected<StorageId> StateReader::ReadStorage(Section section,
 Status StateReader::CheckView(const Type& type, StorageId storage,
                               const JsonPath& path, const JsonInput& json) {
   StorageRecord& record = program_.state.storages[storage.index];
-  const std::string problem = CheckStoredTensor(type, record.bytes.size());
+  const std::string problem =
+      CheckStoredTensor(type, record.bytes.size(), options_.allow_weightless);
   if (!problem.empty()) {
     return json.Error(path, Rule::kFile08) << problem;
   }

@@ -71,6 +71,7 @@ class StateReader {
 
 // Whether a tensor of this type lies inside `storage_bytes`; else what is
 // wrong, as a phrase.
-std::string CheckStoredTensor(const Type& type, uint64_t storage_bytes);
+std::string CheckStoredTensor(const Type& type, uint64_t storage_bytes,
+                              bool allow_weightless = true);
 
 }  // namespace tenon

@@ -227,8 +227,7 @@ class HybridCheck {
 int RunHybrid(const std::string& folder, const RunOptions& options) {
   std::vector<std::filesystem::path> paths;
   std::error_code error;
-  for (const auto& file :
-       std::filesystem::directory_iterator(folder, error)) {
+  for (const auto& file : std::filesystem::directory_iterator(folder, error)) {
     if (file.path().extension() == ".json") paths.push_back(file.path());
   }
   if (paths.empty()) {

@@ -53,12 +53,12 @@ class Decoder {
       return Text(object["factory"], &out->class_name) &&
              DecodePairs(Kind::kDefaultDict, content, out);
     }
-    if (tag == "namedtuple" || tag == "dataclass") {
+    if (tag == "namedtuple" || tag == "dataclass" || tag == "object") {
       Json fields;
       if (object["fields"].get(fields)) return Fail("no fields");
       return Text(content, &out->class_name) &&
              DecodePairs(
-                 tag == "dataclass" ? Kind::kDataclass : Kind::kNamedTuple,
+                 tag == "namedtuple" ? Kind::kNamedTuple : Kind::kDataclass,
                  fields, out);
     }
     return DecodeScalar(tag, content, out);
@@ -136,7 +136,7 @@ class Decoder {
       tensor = *cast;
     }
     simdjson::dom::array strides;
-    if (!object["strides"].get(strides)) {
+    if (!object["strides"].get(strides) || !object["stride"].get(strides)) {
       if (!Restride(strides, &tensor)) {
         return Fail("tensor '" + key + "' doesn't have its strides");
       }

@@ -33,12 +33,18 @@ bool ReadRun(Json json, RecordedRun* run) {
   run->outputs = JsonOf(json, "outputs");
   run->args_after = JsonOf(json, "args_after");
   run->kwargs_after = JsonOf(json, "kwargs_after");
+  run->error = TextOf(json, "error");
   simdjson::dom::object state;
-  if (json["state_after"].get(state)) return false;
-  for (const auto entry : state) {
-    run->state_after.emplace_back(entry.key, simdjson::minify(entry.value));
+  if (!json["state_after"].get(state)) {
+    for (const auto entry : state) {
+      // A tensor, or just its key.
+      std::string value = simdjson::minify(entry.value);
+      if (entry.value.is_string()) value = "{\"t\": " + value + "}";
+      run->state_after.emplace_back(entry.key, std::move(value));
+    }
   }
-  return !run->args.empty() && !run->kwargs.empty() && !run->outputs.empty();
+  return !run->args.empty() && !run->kwargs.empty() &&
+         (!run->outputs.empty() || !run->error.empty());
 }
 
 bool ReadProgram(Json json, const std::filesystem::path& folder,
@@ -65,6 +71,13 @@ bool ReadProgram(Json json, const std::filesystem::path& folder,
 }
 
 }  // namespace
+
+bool ReadRecordedRun(std::string_view json, RecordedRun* out) {
+  simdjson::dom::parser parser;
+  Json record;
+  return !parser.parse(json.data(), json.size()).get(record) &&
+         ReadRun(record, out);
+}
 
 Expected<std::vector<CorpusProgram>> ReadManifest(const std::string& path,
                                                   Diagnostics& diags) {

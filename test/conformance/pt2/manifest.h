@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct RecordedRun {
   // The same by number of the leaf in (args, kwargs), where that is recorded
   // instead; leaves that aren't listed stay.
   std::vector<std::pair<size_t, std::string>> leaves_after;
+  // The call must be refused, state and inputs as before; why, in words.
+  std::string error;
   // Parameters and buffers that the call changed, by FQN. All others stay.
   std::vector<std::pair<std::string, std::string>> state_after;
 };
@@ -33,9 +36,17 @@ struct CorpusProgram {
   // form, its results need not be the recorded ones.
   bool is_hazard = false;
   bool carries_state = false;  // from one call to the next
+  // The record names containers by their bare class, one name per storage, and
+  // no constants.
+  bool is_sketchy = false;
+  bool checks_state = true;
   Tolerance tolerance;
   std::vector<RecordedRun> runs;
 };
+
+// One call from a record with the members args, kwargs, outputs, and, where
+// something changed, args_after, kwargs_after, state_after; or error.
+bool ReadRecordedRun(std::string_view json, RecordedRun* out);
 
 // Paths in a manifest are relative to its folder.
 Expected<std::vector<CorpusProgram>> ReadManifest(const std::string& path,

@@ -18,8 +18,7 @@ Program Parse(std::string_view text) {
   auto program = ParseProgram(text, "test", std::make_shared<Context>(),
                               PayloadSource(), diags);
   EXPECT_TRUE(program) << diags.ToString();
-  return program ? std::move(*program)
-                 : Program(std::make_shared<Context>());
+  return program ? std::move(*program) : Program(std::make_shared<Context>());
 }
 
 void ExpectValid(const Program& program) {
@@ -97,8 +96,7 @@ graph @other(%d : f32[]) {
   EXPECT_EQ(WiringDigest(program), before);
   EXPECT_EQ(program.root().inputs.size(), 3u);
   for (uint32_t g = 1; g < program.num_graphs(); ++g) {
-    EXPECT_EQ(program.graph(GraphId(g)).inputs.size(), 2u)
-        << Printed(program);
+    EXPECT_EQ(program.graph(GraphId(g)).inputs.size(), 2u) << Printed(program);
     for (const NodeId n : program.nodes(GraphId(g))) {
       EXPECT_NE(program.node(n).kind, NodeKind::kGetState);
     }

@@ -197,7 +197,7 @@ TEST(DrawInputs, StaysInRangesAndIsDeterministic) {
     const auto a = DrawInputs(program, options, diags);
     const auto b = DrawInputs(program, options, diags);
     ASSERT_TRUE(a && b) << diags.ToString();
-    EXPECT_TRUE(CheckUserInputs(program, *a, diags)) << diags.ToString();
+    EXPECT_TRUE(CheckUserInputs(program, *a, {}, diags)) << diags.ToString();
     EXPECT_EQ((*a)[0].tensor().sizes(), (*b)[0].tensor().sizes());
     EXPECT_EQ(*(*a)[0].tensor().data<float>(), *(*b)[0].tensor().data<float>());
   }
