@@ -59,10 +59,9 @@ class DnnlMatmulStep : public Step {
     void* c = frame.at<void>(p_.c);
     void* scratch = frame.at<void>(scratch_);
     const bool ok =
-        p_.has_bias
-            ? p_.product.Run(stream_,
-                             {a, b, c, scratch, frame.at<void>(p_.bias)})
-            : p_.product.Run(stream_, {a, b, c, scratch});
+        p_.has_bias ? p_.product.Run(
+                          stream_, {a, b, c, scratch, frame.at<void>(p_.bias)})
+                    : p_.product.Run(stream_, {a, b, c, scratch});
     return ok || Fail(frame);
   }
   std::string_view name() const override {
@@ -92,8 +91,8 @@ class PreparedMatmul : public DnnlMatmul {
 };
 
 std::unique_ptr<DnnlMatmul> Prepare(const MatmulShape& s,
-                                 const WeightSource& source,
-                                 PackedWeights& weights) {
+                                    const WeightSource& source,
+                                    PackedWeights& weights) {
   const auto count = static_cast<int64_t>(s.c_offsets.size());
   const auto a_step = StepOf(s.a_offsets), b_step = StepOf(s.b_offsets);
   const auto c_step = StepOf(s.c_offsets);
@@ -109,7 +108,8 @@ std::unique_ptr<DnnlMatmul> Prepare(const MatmulShape& s,
       Matrices(count, s.k, s.n, memory::dims{*b_step, s.b_row, s.b_column});
   const memory::desc b =
       is_packed ? Matrices(count, s.k, s.n, std::nullopt) : plain_b;
-  const memory::desc c = Matrices(count, s.m, s.n, memory::dims{*c_step, s.n, 1});
+  const memory::desc c =
+      Matrices(count, s.m, s.n, memory::dims{*c_step, s.n, 1});
   const memory::desc bias = Matrices(count, 1, s.n, memory::dims{s.n, s.n, 1});
   const auto described = s.has_bias ? dnnl::matmul::desc(a, b, bias, c)
                                     : dnnl::matmul::desc(a, b, c);

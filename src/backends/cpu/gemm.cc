@@ -1,61 +1,59 @@
 #include "backends/cpu/gemm.h"
 
-#include <dnnl.h>
-
 #include <algorithm>
 
 namespace tenon::cpu {
 namespace {
 
-// Below this many multiplications, or with this few rows, packing costs more
-// than it saves.
-constexpr int64_t kSmallProduct = 48 * 48 * 48;
-constexpr int64_t kFewRows = 4;
-
-bool IsSmall(const SmallGemm& g) {
-  return g.m < kFewRows || g.n == 1 || g.m * g.n * g.k < kSmallProduct;
+// Without pointers.
+GemmArgs ProductOf(const MatmulShape& shape) {
+  GemmArgs g;
+  g.m = shape.m;
+  g.n = shape.n;
+  g.k = shape.k;
+  g.a_row = shape.a_row;
+  g.b_row = shape.b_row;
+  g.b_column = shape.b_column;
+  g.c_row = shape.n;
+  return g;
 }
 
 }  // namespace
 
-void Multiply(const SmallGemm& g) {
+void Multiply(const GemmArgs& g, float* scratch) {
   if (g.m == 0 || g.n == 0) return;
-  if (g.k == 0 || IsSmall(g)) {
-    BestLoops().small_gemm(g);
-    return;
-  }
-  float beta = 0;
-  if (g.bias != nullptr) {
-    beta = 1;
-    for (int64_t i = 0; i < g.m; ++i) {
-      std::copy_n(g.bias, g.n, g.c + i * g.c_row);
+  if (g.k > 0) return BestLoops().gemm(g, scratch);
+  for (int64_t i = 0; i < g.m; ++i) {
+    float* row = g.c + i * g.c_row;
+    if (g.bias != nullptr) {
+      std::copy_n(g.bias, g.n, row);
+    } else {
+      std::fill_n(row, g.n, 0.0f);
     }
   }
-  const bool is_transposed = g.b_column != 1;
-  dnnl_sgemm('N', is_transposed ? 'T' : 'N', g.m, g.n, g.k, g.alpha, g.a,
-             std::max(g.a_row, g.k), g.b,
-             is_transposed ? std::max(g.b_column, g.k) : std::max(g.b_row, g.n),
-             beta, g.c, g.c_row);
+}
+
+int64_t ScratchBytesFor(const GemmArgs& g) {
+  if (g.m == 0 || g.n == 0 || g.k == 0) return 0;
+  return BestLoops().gemm_scratch_bytes(g);
+}
+
+int64_t MatmulStep::ScratchBytes(const MatmulShape& shape) {
+  return ScratchBytesFor(ProductOf(shape));
 }
 
 bool MatmulStep::Run(Frame& frame) {
   const float* a = frame.at<float>(shape_.a);
   const float* b = frame.at<float>(shape_.b);
   float* c = frame.at<float>(shape_.c);
-  SmallGemm g;
-  g.m = shape_.m;
-  g.n = shape_.n;
-  g.k = shape_.k;
-  g.a_row = shape_.a_row;
-  g.b_row = shape_.b_row;
-  g.b_column = shape_.b_column;
-  g.c_row = shape_.n;
+  float* scratch = frame.at<float>(scratch_);
+  GemmArgs g = ProductOf(shape_);
   if (shape_.has_bias) g.bias = frame.at<float>(shape_.bias);
   for (size_t i = 0; i < shape_.c_offsets.size(); ++i) {
     g.a = a + shape_.a_offsets[i];
     g.b = b + shape_.b_offsets[i];
     g.c = c + shape_.c_offsets[i];
-    Multiply(g);
+    Multiply(g, scratch);
   }
   return true;
 }

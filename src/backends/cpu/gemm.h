@@ -1,4 +1,7 @@
-// Matrix products of float32: a small loop, or oneDNN's where it pays.
+// Matrix products of float32 by own loops. They copy operands in blocks whose
+// size doesn't depend on that of the matrices, into memory that the caller
+// brings: libraries' products allocate packed copies as large as the operands
+// in each call.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +13,14 @@
 namespace tenon::cpu {
 
 // One product as loops.h states it; `c` doesn't overlap the operands.
-void Multiply(const SmallGemm& product);
+// `scratch` is 64-byte aligned.
+void Multiply(const GemmArgs& product, float* scratch);
+
+// The scratch memory that a product needs; pointers aren't looked at. What is
+// enough for a product is enough for one with fewer rows. It is also enough for
+// one with a smaller k where b_column is 1, and for one with fewer columns
+// where b_row is 1.
+int64_t ScratchBytesFor(const GemmArgs& product);
 
 // C[i] = A[i] B[i] (+ bias) over a batch of matrices of one shape.
 struct MatmulShape {
@@ -26,12 +36,16 @@ struct MatmulShape {
 
 class MatmulStep : public Step {
  public:
-  explicit MatmulStep(MatmulShape shape) : shape_(std::move(shape)) {}
+  static int64_t ScratchBytes(const MatmulShape& shape);
+
+  MatmulStep(MatmulShape shape, Ref scratch)
+      : shape_(std::move(shape)), scratch_(scratch) {}
   bool Run(Frame& frame) override;
   std::string_view name() const override { return "matmul"; }
 
  private:
   const MatmulShape shape_;
+  const Ref scratch_;
 };
 
 }  // namespace tenon::cpu

@@ -26,9 +26,41 @@ struct AttentionShape {
   bool is_causal = false;
   bool has_mask = false;
   Ref query, key, value, mask, out;
-  Ref scores;  // kBlockRows x keys
+  Ref scores;   // kBlockRows x keys
+  Ref scratch;  // of products
   // In elements, one per matrix.
   std::vector<int64_t> query_at, key_at, value_at, mask_at, out_at;
+
+  // The two products of a block of rows that see `num_keys` keys, without
+  // pointers.
+  GemmArgs ScoresOf(int64_t num_rows, int64_t num_keys) const {
+    GemmArgs g;
+    g.m = num_rows;
+    g.n = num_keys;
+    g.k = depth;
+    g.a_row = query_row;
+    g.b_row = 1;
+    g.b_column = key_row;
+    g.c_row = num_keys;
+    return g;
+  }
+  GemmArgs WeightedSumOf(int64_t num_rows, int64_t num_keys) const {
+    GemmArgs g;
+    g.m = num_rows;
+    g.n = width;
+    g.k = num_keys;
+    g.a_row = num_keys;
+    g.b_row = value_row;
+    g.b_column = 1;
+    g.c_row = out_row;
+    return g;
+  }
+  // Enough for every block.
+  int64_t ScratchBytes() const {
+    const int64_t most_rows = std::min(kBlockRows, rows);
+    return std::max(ScratchBytesFor(ScoresOf(most_rows, keys)),
+                    ScratchBytesFor(WeightedSumOf(most_rows, keys)));
+  }
 };
 
 class AttentionStep : public Step {
@@ -50,18 +82,12 @@ class AttentionStep : public Step {
     // The last row sees the most.
     const int64_t keys = s_.is_causal ? std::min(s_.keys, row + rows) : s_.keys;
     float* scores = frame.at<float>(s_.scores);
-    SmallGemm g;
-    g.m = rows;
-    g.n = keys;
-    g.k = s_.depth;
+    float* scratch = frame.at<float>(s_.scratch);
+    GemmArgs g = s_.ScoresOf(rows, keys);
     g.a = frame.at<float>(s_.query) + s_.query_at[i] + row * s_.query_row;
-    g.a_row = s_.query_row;
     g.b = frame.at<float>(s_.key) + s_.key_at[i];
-    g.b_row = 1;
-    g.b_column = s_.key_row;
     g.c = scores;
-    g.c_row = keys;
-    Multiply(g);
+    Multiply(g, scratch);
     const Loops& loops = BestLoops();
     for (int64_t r = 0; r < rows; ++r) {
       float* line = scores + r * keys;
@@ -73,18 +99,11 @@ class AttentionStep : public Step {
       loops.attention_row(line, mask, s_.scale, seen);
       std::fill(line + seen, line + keys, 0.0f);
     }
-    SmallGemm w;
-    w.m = rows;
-    w.n = s_.width;
-    w.k = keys;
+    GemmArgs w = s_.WeightedSumOf(rows, keys);
     w.a = scores;
-    w.a_row = keys;
     w.b = frame.at<float>(s_.value) + s_.value_at[i];
-    w.b_row = s_.value_row;
-    w.b_column = 1;
     w.c = frame.at<float>(s_.out) + s_.out_at[i] + row * s_.out_row;
-    w.c_row = s_.out_row;
-    Multiply(w);
+    Multiply(w, scratch);
   }
 
   const AttentionShape s_;
@@ -269,13 +288,15 @@ bool Attend(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const Tensor scores =
       b.NewTensor(DType::kFloat32,
                   {std::min(kBlockRows, s.rows), std::max<int64_t>(s.keys, 1)});
+  const Tensor scratch = NewScratch(b, s.ScratchBytes());
+  s.scratch = b.RefOf(scratch);
   s.query = b.RefOf(query);
   s.key = b.RefOf(key);
   s.value = b.RefOf(value);
   s.out = b.RefOf(out);
   s.scores = b.RefOf(scores);
   const Tensor reads[] = {query, key, value, mask};
-  const Tensor writes[] = {out, scores};
+  const Tensor writes[] = {out, scores, scratch};
   b.Emit(std::make_unique<AttentionStep>(std::move(s)), reads, writes);
   return true;
 }

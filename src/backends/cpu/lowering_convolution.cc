@@ -23,7 +23,7 @@ struct ConvolutionShape {
   int64_t in_size[2], out_size[2], kernel[2], stride[2], padding[2],
       dilation[2];
   bool has_bias = false;
-  Ref x, weight, bias, out, columns;
+  Ref x, weight, bias, out, columns, scratch;
 
   int64_t in_plane() const { return in_size[0] * in_size[1]; }
   int64_t out_plane() const { return out_size[0] * out_size[1]; }
@@ -34,6 +34,18 @@ struct ConvolutionShape {
            stride[1] == 1 && padding[0] == 0 && padding[1] == 0;
   }
   bool is_depthwise() const { return in_channels == 1 && out_channels == 1; }
+  // Weights times columns, without pointers.
+  GemmArgs Product() const {
+    GemmArgs g;
+    g.m = out_channels;
+    g.n = out_plane();
+    g.k = patch();
+    g.a_row = patch();
+    g.b_row = out_plane();
+    g.b_column = 1;
+    g.c_row = out_plane();
+    return g;
+  }
 };
 
 class ConvolutionStep : public Step {
@@ -74,18 +86,11 @@ class ConvolutionStep : public Step {
       FillColumns(in, filled);
       columns = filled;
     }
-    SmallGemm product;
-    product.m = s_.out_channels;
-    product.n = s_.out_plane();
-    product.k = s_.patch();
+    GemmArgs product = s_.Product();
     product.a = w;
-    product.a_row = s_.patch();
     product.b = columns;
-    product.b_row = s_.out_plane();
-    product.b_column = 1;
     product.c = to;
-    product.c_row = s_.out_plane();
-    Multiply(product);
+    Multiply(product, frame.at<float>(s_.scratch));
   }
 
   // [channel, kernel row, kernel column] x [output row, output column].
@@ -215,8 +220,8 @@ bool EmitDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
   d.weight_source = b.SourceOf(weight);
   const auto planned = PlanDnnlConvolution(d, b.packed_weights());
   if (planned == nullptr) return false;
-  const Tensor scratch = b.NewTensor(
-      DType::kBool, {static_cast<int64_t>(planned->scratch_bytes())});
+  const Tensor scratch =
+      NewScratch(b, static_cast<int64_t>(planned->scratch_bytes()));
   if (!scratch.defined()) return false;
   const Tensor reads[] = {x, weight, bias};
   const Tensor writes[] = {out, scratch};
@@ -279,7 +284,7 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
   if (!out.defined() || !x.defined() || !weight.defined()) {
     return call.Fail("the operands are too large");
   }
-  Tensor bias, columns;
+  Tensor bias, columns, scratch;
   if (c.bias.defined()) {
     if (c.bias.sizes() != Sizes{weight.size(0)}) {
       return call.Fail("bias " + c.bias.ToString() + " doesn't fit");
@@ -295,11 +300,15 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
       if (!columns.defined()) return call.Fail("the columns are too large");
       s.columns = b.RefOf(columns);
     }
+    if (!s.is_depthwise()) {
+      scratch = NewScratch(b, ScratchBytesFor(s.Product()));
+      s.scratch = b.RefOf(scratch);
+    }
     s.x = b.RefOf(x);
     s.weight = b.RefOf(weight);
     s.out = b.RefOf(out);
     const Tensor reads[] = {x, weight, bias};
-    const Tensor writes[] = {out, columns};
+    const Tensor writes[] = {out, columns, scratch};
     b.Emit(std::make_unique<ConvolutionStep>(s), reads, writes);
   }
   out = InFormat(b, out, format);

@@ -37,15 +37,16 @@ void EmitProduct(PlanBuilder& builder, MatmulShape shape,
   const Tensor reads[] = {operands.a, operands.b, operands.bias};
   const auto planned = PlanDnnlMatmul(shape, builder.SourceOf(operands.b),
                                       builder.packed_weights());
-  if (planned != nullptr) {
-    const Tensor scratch = builder.NewTensor(
-        DType::kBool, {static_cast<int64_t>(planned->scratch_bytes())});
-    const Tensor writes[] = {out, scratch};
-    builder.Emit(planned->MakeStep(builder.RefOf(scratch)), reads, writes);
-    return;
-  }
-  const Tensor writes[] = {out};
-  builder.Emit(std::make_unique<MatmulStep>(std::move(shape)), reads, writes);
+  const Tensor scratch =
+      NewScratch(builder, planned != nullptr
+                              ? static_cast<int64_t>(planned->scratch_bytes())
+                              : MatmulStep::ScratchBytes(shape));
+  const Tensor writes[] = {out, scratch};
+  const Ref at = builder.RefOf(scratch);
+  builder.Emit(planned != nullptr
+                   ? planned->MakeStep(at)
+                   : std::make_unique<MatmulStep>(std::move(shape), at),
+               reads, writes);
 }
 
 // a [..., m, k] times b [..., k, n], plus a bias of n elements, into a fresh

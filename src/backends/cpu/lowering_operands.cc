@@ -60,4 +60,8 @@ Tensor InFormat(PlanBuilder& builder, const Tensor& value,
   return out;
 }
 
+Tensor NewScratch(PlanBuilder& builder, int64_t size_bytes) {
+  return builder.NewTensor(DType::kBool, {size_bytes});
+}
+
 }  // namespace tenon::cpu

@@ -27,4 +27,7 @@ Tensor WithUnitStep(PlanBuilder& builder, const Tensor& tensor,
 // `value` is contiguous; the result has its elements in the memory format.
 Tensor InFormat(PlanBuilder& builder, const Tensor& value, MemoryFormat format);
 
+// Memory of the arena that belongs to one step, for as long as it runs.
+Tensor NewScratch(PlanBuilder& builder, int64_t size_bytes);
+
 }  // namespace tenon::cpu

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "backends/cpu/loops/loops.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
 #include "kernels/views.h"
@@ -10,90 +12,50 @@
 namespace tenon::cpu {
 namespace {
 
-struct PoolShape {
+struct PoolShape : PoolArgs {
   int64_t planes = 0;
-  int64_t in_size[2], out_size[2], kernel[2], stride[2], padding[2],
-      dilation[2] = {1, 1};
   bool counts_padding = true;
   int64_t divisor = 0;  // 0 = the window's size
   bool has_indices = false;
   Ref x, out, indices;
-
-  int64_t in_plane() const { return in_size[0] * in_size[1]; }
-  int64_t out_plane() const { return out_size[0] * out_size[1]; }
 };
-
-// The part of a window that lies inside the input.
-struct Window {
-  int64_t begin[2], end[2];
-};
-
-Window WindowAt(const PoolShape& s, int64_t oh, int64_t ow) {
-  Window w;
-  const int64_t at[2] = {oh, ow};
-  for (int d = 0; d < 2; ++d) {
-    w.begin[d] = at[d] * s.stride[d] - s.padding[d];
-    w.end[d] = std::min(w.begin[d] + (s.kernel[d] - 1) * s.dilation[d] + 1,
-                        s.in_size[d]);
-    while (w.begin[d] < 0) w.begin[d] += s.dilation[d];
-  }
-  return w;
-}
 
 class MaxPoolStep : public Step {
  public:
   explicit MaxPoolStep(const PoolShape& shape) : s_(shape) {}
 
   bool Run(Frame& frame) override {
+    const Loops& loops = BestLoops();
     const float* x = frame.at<float>(s_.x);
     float* out = frame.at<float>(s_.out);
     int64_t* indices = s_.has_indices ? frame.at<int64_t>(s_.indices) : nullptr;
-    for (int64_t p = 0; p < s_.planes; ++p, x += s_.in_plane()) {
-      for (int64_t oh = 0; oh < s_.out_size[0]; ++oh) {
-        for (int64_t ow = 0; ow < s_.out_size[1]; ++ow) {
-          float best;
-          const int64_t at = FindMax(x, WindowAt(s_, oh, ow), &best);
-          *out++ = best;
-          if (indices != nullptr) *indices++ = at;
-        }
-      }
+    for (int64_t p = 0; p < s_.planes; ++p) {
+      loops.max_pool(x, out, indices, s_);
+      x += s_.in_plane();
+      out += s_.out_plane();
+      if (indices != nullptr) indices += s_.out_plane();
     }
     return true;
   }
   std::string_view name() const override { return "max_pool"; }
 
  private:
-  // The first maximum; the last of those that aren't numbers.
-  int64_t FindMax(const float* x, const Window& w, float* best) const {
-    *best = -std::numeric_limits<float>::infinity();
-    int64_t at = w.begin[0] * s_.in_size[1] + w.begin[1];
-    for (int64_t ih = w.begin[0]; ih < w.end[0]; ih += s_.dilation[0]) {
-      for (int64_t iw = w.begin[1]; iw < w.end[1]; iw += s_.dilation[1]) {
-        const float value = x[ih * s_.in_size[1] + iw];
-        if (value > *best || value != value) {
-          *best = value;
-          at = ih * s_.in_size[1] + iw;
-        }
-      }
-    }
-    return at;
-  }
-
   const PoolShape s_;
 };
 
 class AveragePoolStep : public Step {
  public:
-  explicit AveragePoolStep(const PoolShape& shape) : s_(shape) {}
+  explicit AveragePoolStep(const PoolShape& shape)
+      : s_(shape), rows_(Shares(0)), columns_(Shares(1)) {}
 
   bool Run(Frame& frame) override {
+    const Loops& loops = BestLoops();
     const float* x = frame.at<float>(s_.x);
     float* out = frame.at<float>(s_.out);
     for (int64_t p = 0; p < s_.planes; ++p, x += s_.in_plane()) {
-      for (int64_t oh = 0; oh < s_.out_size[0]; ++oh) {
-        for (int64_t ow = 0; ow < s_.out_size[1]; ++ow) {
-          *out++ = Average(x, oh, ow);
-        }
+      loops.sum_pool(x, out, s_);
+      for (const float rows : rows_) {
+        for (const float columns : columns_) *out++ /= rows * columns;
       }
     }
     return true;
@@ -101,34 +63,25 @@ class AveragePoolStep : public Step {
   std::string_view name() const override { return "avg_pool"; }
 
  private:
-  float Average(const float* x, int64_t oh, int64_t ow) const {
-    const Window w = WindowAt(s_, oh, ow);
-    float sum = 0;
-    for (int64_t ih = w.begin[0]; ih < w.end[0]; ++ih) {
-      for (int64_t iw = w.begin[1]; iw < w.end[1]; ++iw) {
-        sum += x[ih * s_.in_size[1] + iw];
-      }
+  // What each window along a dimension contributes to its divisor.
+  std::vector<float> Shares(int d) const {
+    std::vector<float> shares;
+    for (int64_t at = 0; at < s_.out_size[d]; ++at) {
+      const int64_t begin = at * s_.stride[d] - s_.padding[d];
+      const int64_t end = begin + s_.kernel[d];
+      // The window clipped to the input, which may be padded.
+      const int64_t size =
+          s_.counts_padding
+              ? std::min(end, s_.in_size[d] + s_.padding[d]) - begin
+              : std::min(end, s_.in_size[d]) - std::max(begin, int64_t{0});
+      const int64_t share = s_.divisor == 0 ? size : d == 0 ? s_.divisor : 1;
+      shares.push_back(static_cast<float>(share));
     }
-    return sum / static_cast<float>(Divisor(w, oh, ow));
-  }
-
-  int64_t Divisor(const Window& w, int64_t oh, int64_t ow) const {
-    if (s_.divisor != 0) return s_.divisor;
-    if (!s_.counts_padding) {
-      return (w.end[0] - w.begin[0]) * (w.end[1] - w.begin[1]);
-    }
-    // The window clipped to the padded input.
-    int64_t size = 1;
-    const int64_t at[2] = {oh, ow};
-    for (int d = 0; d < 2; ++d) {
-      const int64_t begin = at[d] * s_.stride[d] - s_.padding[d];
-      size *=
-          std::min(begin + s_.kernel[d], s_.in_size[d] + s_.padding[d]) - begin;
-    }
-    return size;
+    return shares;
   }
 
   const PoolShape s_;
+  const std::vector<float> rows_, columns_;
 };
 
 // Windows of equal share; their sizes differ by at most one.
@@ -231,6 +184,9 @@ bool EmitPool(PlanBuilder& b, KernelCall& call, const Tensor& x,
   if (s.has_indices) indices = b.NewTensor(DType::kInt64, sizes);
   if (!out.defined() || (s.has_indices && !indices.defined())) {
     return call.Fail("the result is too large");
+  }
+  if (s.in_plane() > std::numeric_limits<int32_t>::max()) {
+    return call.Fail("planes of 2^31 elements or more");
   }
   if (out.numel() > 0) {
     if (x.numel() == 0) return call.Fail("an average or maximum of nothing");

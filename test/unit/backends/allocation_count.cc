@@ -29,9 +29,7 @@ Allocations AllocationsSoFar() { return so_far; }
 extern "C" {
 #ifdef TENON_HAS_SANITIZER
 
-void __sanitizer_malloc_hook(const volatile void*, size_t size) {
-  Count(size);
-}
+void __sanitizer_malloc_hook(const volatile void*, size_t size) { Count(size); }
 void __sanitizer_free_hook(const volatile void*) {}
 
 #else

@@ -14,23 +14,39 @@ extern const Loops kLoops;
 }
 #endif
 
-const Loops& BestLoops() {
-  static const Loops* best = [] {
+namespace {
+
+struct Supported {
+  const Loops* sets[4] = {&baseline::kLoops, nullptr, nullptr, nullptr};
+  int count = 1;
+
+  Supported() {
 #ifdef TENON_CPU_X86
     __builtin_cpu_init();
-    const bool has_avx2 =
-        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (has_avx2 && __builtin_cpu_supports("avx512f") &&
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+      return;
+    }
+    sets[count++] = &avx2::kLoops;
+    if (__builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl")) {
-      return &avx512::kLoops;
+      sets[count++] = &avx512::kLoops;
     }
-    if (has_avx2) return &avx2::kLoops;
 #endif
-    return &baseline::kLoops;
-  }();
-  return *best;
+  }
+};
+
+// Constant from the first call on.
+const Supported& Find() {
+  static const Supported supported;
+  return supported;
 }
+
+}  // namespace
+
+const Loops* const* SupportedLoops() { return Find().sets; }
+
+const Loops& BestLoops() { return *Find().sets[Find().count - 1]; }
 
 }  // namespace tenon::cpu

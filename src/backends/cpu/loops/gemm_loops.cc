@@ -1,112 +1,121 @@
-// Matrix products too small for a library call to pay.
+// Matrix products: the way that suits the operands, and products of rows with
+// columns that lie contiguous, for which nothing has to be packed.
 #include <cstdint>
 
 #include "backends/cpu/loops/loops.h"
 #include "backends/cpu/loops/loops_isa.h"
+#include "backends/cpu/loops/vectors.h"
 
 namespace tenon::cpu {
 namespace TENON_CPU_ISA {
 namespace {
 
-constexpr int kLanes = 16;
+// Rows of A and columns of B whose products are summed at a time: as many sums
+// as registers hold.
+#if defined(__AVX512F__)
+constexpr int kDotRows = 4;
+#else
+constexpr int kDotRows = 2;
+#endif
+constexpr int kDotColumns = 4;
 
-inline __attribute__((always_inline)) float SumLanes(const float* lanes) {
-  float sum = 0;
-  for (int l = 0; l < kLanes; ++l) sum += lanes[l];
-  return sum;
+template <int kTileRows, int kTileColumns>
+void DotTile(const GemmArgs& g, int64_t i, int64_t j) {
+  const float* a = g.a + i * g.a_row;
+  const float* b = g.b + j * g.b_column;
+  Vector sums[kTileRows][kTileColumns] = {};
+  int64_t p = 0;
+  for (; p + kLanes <= g.k; p += kLanes) {
+    Vector row[kTileRows];
+#pragma GCC unroll 4
+    for (int r = 0; r < kTileRows; ++r) {
+      row[r] = Load<Vector>(a + r * g.a_row + p);
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < kTileColumns; ++c) {
+      const Vector column = Load<Vector>(b + c * g.b_column + p);
+#pragma GCC unroll 4
+      for (int r = 0; r < kTileRows; ++r) sums[r][c] += row[r] * column;
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kTileRows; ++r) {
+    const float* x = a + r * g.a_row;
+    Quad folded[4] = {};
+#pragma GCC unroll 4
+    for (int c = 0; c < kTileColumns; ++c) {
+      const float* y = b + c * g.b_column;
+      folded[c] =
+          Fold(sums[r][c], [](Quad left, Quad right) { return left + right; });
+      for (int64_t q = p; q + 4 <= g.k; q += 4) {
+        folded[c] += Load<Quad>(x + q) * Load<Quad>(y + q);
+      }
+    }
+    Transpose(folded);
+    Quad total = (folded[0] + folded[1]) + (folded[2] + folded[3]);
+    for (int64_t q = g.k & ~int64_t{3}; q < g.k; ++q) {
+#pragma GCC unroll 4
+      for (int c = 0; c < kTileColumns; ++c) {
+        total[c] += x[q] * b[c * g.b_column + q];
+      }
+    }
+    total *= g.alpha;
+    float* to = g.c + (i + r) * g.c_row + j;
+#pragma GCC unroll 4
+    for (int c = 0; c < kTileColumns; ++c) {
+      to[c] = g.bias == nullptr ? total[c] : total[c] + g.bias[j + c];
+    }
+  }
 }
 
-// Dot products of one row of A with four rows of B at a time, B being k
-// contiguous: each element of A is loaded once for the four.
-void DotRow(const SmallGemm& g, const float* a, float* c) {
-  int64_t j = 0;
-  for (; j + 4 <= g.n; j += 4) {
-    const float* b0 = g.b + j * g.b_column;
-    const float* b1 = b0 + g.b_column;
-    const float* b2 = b1 + g.b_column;
-    const float* b3 = b2 + g.b_column;
-    float s0[kLanes] = {}, s1[kLanes] = {}, s2[kLanes] = {}, s3[kLanes] = {};
-    int64_t k = 0;
-    for (; k + kLanes <= g.k; k += kLanes) {
-      for (int l = 0; l < kLanes; ++l) s0[l] += a[k + l] * b0[k + l];
-      for (int l = 0; l < kLanes; ++l) s1[l] += a[k + l] * b1[k + l];
-      for (int l = 0; l < kLanes; ++l) s2[l] += a[k + l] * b2[k + l];
-      for (int l = 0; l < kLanes; ++l) s3[l] += a[k + l] * b3[k + l];
-    }
-    float t0 = SumLanes(s0), t1 = SumLanes(s1), t2 = SumLanes(s2),
-          t3 = SumLanes(s3);
-    for (; k < g.k; ++k) {
-      t0 += a[k] * b0[k];
-      t1 += a[k] * b1[k];
-      t2 += a[k] * b2[k];
-      t3 += a[k] * b3[k];
-    }
-    c[j] = g.alpha * t0;
-    c[j + 1] = g.alpha * t1;
-    c[j + 2] = g.alpha * t2;
-    c[j + 3] = g.alpha * t3;
+template <int kTileColumns>
+void DotColumns(const GemmArgs& g, int64_t j) {
+  int64_t i = 0;
+  for (; i + kDotRows <= g.m; i += kDotRows) {
+    DotTile<kDotRows, kTileColumns>(g, i, j);
   }
-  for (; j < g.n; ++j) {
-    const float* b = g.b + j * g.b_column;
-    float s[kLanes] = {};
-    int64_t k = 0;
-    for (; k + kLanes <= g.k; k += kLanes) {
-      for (int l = 0; l < kLanes; ++l) s[l] += a[k + l] * b[k + l];
-    }
-    float t = SumLanes(s);
-    for (; k < g.k; ++k) t += a[k] * b[k];
-    c[j] = g.alpha * t;
+  switch (g.m - i) {
+    case 1:
+      return DotTile<1, kTileColumns>(g, i, j);
+    case 2:
+      return DotTile<2, kTileColumns>(g, i, j);
+    case 3:
+      return DotTile<3, kTileColumns>(g, i, j);
+    default:
+      return;
   }
 }
 
-// One row of C as a sum of rows of B, B being n contiguous. A block of
-// columns stays in registers over the whole of k.
-void SumRows(const SmallGemm& g, const float* a, float* c) {
-  constexpr int kBlock = 64;
+void MultiplyDots(const GemmArgs& g) {
   int64_t j = 0;
-  for (; j + kBlock <= g.n; j += kBlock) {
-    float sum[kBlock] = {};
-    const float* b = g.b + j;
-    for (int64_t k = 0; k < g.k; ++k, b += g.b_row) {
-      const float f = a[k];
-      for (int l = 0; l < kBlock; ++l) sum[l] += f * b[l];
-    }
-    for (int l = 0; l < kBlock; ++l) c[j + l] = g.alpha * sum[l];
+  for (; j + kDotColumns <= g.n; j += kDotColumns) {
+    DotColumns<kDotColumns>(g, j);
   }
-  for (; j + kLanes <= g.n; j += kLanes) {
-    float sum[kLanes] = {};
-    const float* b = g.b + j;
-    for (int64_t k = 0; k < g.k; ++k, b += g.b_row) {
-      const float f = a[k];
-      for (int l = 0; l < kLanes; ++l) sum[l] += f * b[l];
-    }
-    for (int l = 0; l < kLanes; ++l) c[j + l] = g.alpha * sum[l];
-  }
-  if (j == g.n) return;
-  const int64_t rest = g.n - j;
-  float sum[kLanes] = {};
-  const float* b = g.b + j;
-  for (int64_t k = 0; k < g.k; ++k, b += g.b_row) {
-    const float f = a[k];
-    for (int64_t l = 0; l < rest; ++l) sum[l] += f * b[l];
-  }
-  for (int64_t l = 0; l < rest; ++l) c[j + l] = g.alpha * sum[l];
+  for (; j < g.n; ++j) DotColumns<1>(g, j);
+}
+
+// Packing B costs its elements, a dot product some work at its end. So what
+// counts is how many rows share a column of B and how long it is; the numbers
+// are measured.
+bool IsBestAsDots(const GemmArgs& g) {
+  if (g.b_row != 1) return false;
+  if (g.b_column == 1 || g.n == 1) return g.n == 1;
+  if (g.n <= 2 * kDotColumns && g.k >= 32) return true;
+  if (g.m < 4 && g.k >= 8) return true;
+  return g.m <= g.k / (144 / (kDotRows * kDotRows));
 }
 
 }  // namespace
 
-void MultiplySmall(const SmallGemm& g) {
-  const bool is_dot = g.b_column != 1 && g.b_row == 1;
-  for (int64_t i = 0; i < g.m; ++i) {
-    const float* a = g.a + i * g.a_row;
-    float* c = g.c + i * g.c_row;
-    if (is_dot) {
-      DotRow(g, a, c);
-    } else {
-      SumRows(g, a, c);
-    }
-    if (g.bias == nullptr) continue;
-    for (int64_t j = 0; j < g.n; ++j) c[j] += g.bias[j];
+int64_t GemmScratchBytes(const GemmArgs& g) {
+  return IsBestAsDots(g) ? 0 : BlockedScratchBytes(g);
+}
+
+void Multiply(const GemmArgs& g, float* scratch) {
+  if (IsBestAsDots(g)) {
+    MultiplyDots(g);
+  } else {
+    MultiplyBlocked(g, scratch);
   }
 }
 

@@ -109,7 +109,7 @@ struct NormArgs : RowArgs {
 
 // C = alpha * op(A) op(B) [+ bias]: row-major C with unit column stride.
 // One of B's strides is 1.
-struct SmallGemm {
+struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
   const float* a = nullptr;
   int64_t a_row = 0;  // A's columns have step 1
@@ -119,6 +119,16 @@ struct SmallGemm {
   int64_t c_row = 0;
   float alpha = 1;
   const float* bias = nullptr;  // n elements
+};
+
+// Windows over a plane of fewer than 2^31 elements. Taps outside of it don't
+// count.
+struct PoolArgs {
+  int64_t in_size[2], out_size[2], kernel[2], stride[2], padding[2],
+      dilation[2] = {1, 1};
+
+  int64_t in_plane() const { return in_size[0] * in_size[1]; }
+  int64_t out_plane() const { return out_size[0] * out_size[1]; }
 };
 
 enum class Reduction : uint8_t { kSum, kMax, kMin };
@@ -138,14 +148,26 @@ struct Loops {
   // out has one element per row.
   void (*reduce_rows)(Reduction reduction, const float* x, float* out,
                       const RowArgs& args);
-  void (*small_gemm)(const SmallGemm& args);
+  // The first maximum of each window, or the last element that isn't a number;
+  // also its index in the plane, unless `indices` is null.
+  void (*max_pool)(const float* x, float* out, int64_t* indices,
+                   const PoolArgs& args);
+  void (*sum_pool)(const float* x, float* out, const PoolArgs& args);
+  // k > 0. `scratch` has gemm_scratch_bytes, 64-byte aligned.
+  void (*gemm)(const GemmArgs& args, float* scratch);
+  // Looks at sizes and steps only. Fewer rows never need more; nor does a
+  // smaller k where b_column is 1, nor do fewer columns where b_row is 1.
+  int64_t (*gemm_scratch_bytes)(const GemmArgs& args);
   // scores[j] = scale * scores[j] + mask[j]; then softmax with rows of only
   // -inf giving 0.
   void (*attention_row)(float* scores, const float* mask, float scale,
                         int64_t size);
 };
 
-// The fastest set for this machine; constant from the first call on.
+// The sets that this machine can run, slowest first; null after the last.
+const Loops* const* SupportedLoops();
+
+// The last of them.
 const Loops& BestLoops();
 
 }  // namespace tenon::cpu

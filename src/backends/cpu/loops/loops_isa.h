@@ -14,7 +14,13 @@ void LayerNorm(const float* x, float* out, const NormArgs& args);
 void RmsNorm(const float* x, float* out, const NormArgs& args);
 void ReduceRows(Reduction reduction, const float* x, float* out,
                 const RowArgs& args);
-void MultiplySmall(const SmallGemm& args);
+void MaxPool(const float* x, float* out, int64_t* indices,
+             const PoolArgs& args);
+void SumPool(const float* x, float* out, const PoolArgs& args);
+void Multiply(const GemmArgs& args, float* scratch);
+int64_t GemmScratchBytes(const GemmArgs& args);
+void MultiplyBlocked(const GemmArgs& args, float* scratch);
+int64_t BlockedScratchBytes(const GemmArgs& args);
 void AttentionRow(float* scores, const float* mask, float scale, int64_t size);
 extern const Loops kLoops;
 

@@ -15,7 +15,10 @@ extern const Loops kLoops = {TENON_TEXT(TENON_CPU_ISA),
                              LayerNorm,
                              RmsNorm,
                              ReduceRows,
-                             MultiplySmall,
+                             MaxPool,
+                             SumPool,
+                             Multiply,
+                             GemmScratchBytes,
                              AttentionRow};
 
 }  // namespace TENON_CPU_ISA

@@ -4,53 +4,87 @@
 #include "backends/cpu/loops/loops.h"
 #include "backends/cpu/loops/loops_isa.h"
 #include "backends/cpu/loops/vector_math.h"
+#include "backends/cpu/loops/vectors.h"
 
 namespace tenon::cpu {
 namespace TENON_CPU_ISA {
 namespace {
 
-// Independent partial results, so that a reduction over a row vectorises
-// without reassociating what was written.
-constexpr int kLanes = 32;
-
+// Steps take a float, or a vector of independent partial results.
 struct Sum {
   static constexpr float kStart = 0;
-  static float Step(float r, float x) { return r + x; }
-  static float Join(float a, float b) { return a + b; }
+  template <typename V>
+  static V Step(V r, V x) {
+    return r + x;
+  }
+  template <typename V>
+  static V Join(V a, V b) {
+    return a + b;
+  }
 };
-struct SumOfSquares {
-  static constexpr float kStart = 0;
-  static float Step(float r, float x) { return r + x * x; }
-  static float Join(float a, float b) { return a + b; }
+struct SumOfSquares : Sum {
+  template <typename V>
+  static V Step(V r, V x) {
+    return r + x * x;
+  }
 };
 struct Max {
   static constexpr float kStart = -__builtin_inff();
   // NaN wins, and stays.
-  static float Step(float r, float x) { return r != r || r > x ? r : x; }
-  static float Join(float a, float b) { return Step(a, b); }
+  template <typename V>
+  static V Step(V r, V x) {
+    return ((r != r) | (r > x)) ? r : x;
+  }
+  template <typename V>
+  static V Join(V a, V b) {
+    return Step(a, b);
+  }
 };
 struct Min {
   static constexpr float kStart = __builtin_inff();
-  static float Step(float r, float x) { return r != r || r < x ? r : x; }
-  static float Join(float a, float b) { return Step(a, b); }
+  template <typename V>
+  static V Step(V r, V x) {
+    return ((r != r) | (r < x)) ? r : x;
+  }
+  template <typename V>
+  static V Join(V a, V b) {
+    return Step(a, b);
+  }
 };
+
+template <typename Op>
+inline __attribute__((always_inline)) float JoinLanes(const Vector& lanes) {
+  const Quad q = Fold(lanes, [](Quad a, Quad b) { return Op::Join(a, b); });
+  return Op::Join(Op::Join(q[0], q[1]), Op::Join(q[2], q[3]));
+}
+
+// Reduces `load(i)`, a vector at i, over a row; `load_one(i)` is one element.
+template <typename Op, typename F, typename G>
+inline __attribute__((always_inline)) float Reduce(int64_t size, F load,
+                                                   G load_one) {
+  Vector lanes[4];
+  for (Vector& v : lanes) v = Vector{} + Op::kStart;
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= size; i += 4 * kLanes) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      lanes[v] = Op::Step(lanes[v], load(i + v * kLanes));
+    }
+  }
+  for (; i + kLanes <= size; i += kLanes)
+    lanes[0] = Op::Step(lanes[0], load(i));
+  float rest = Op::kStart;
+  for (; i < size; ++i) rest = Op::Step(rest, load_one(i));
+  return Op::Join(rest, JoinLanes<Op>(Op::Join(Op::Join(lanes[0], lanes[1]),
+                                               Op::Join(lanes[2], lanes[3]))));
+}
 
 template <typename Op>
 inline __attribute__((always_inline)) float ReduceRow(const float* x,
                                                       int64_t size) {
-  float lanes[kLanes];
-  for (int l = 0; l < kLanes; ++l) lanes[l] = Op::kStart;
-  int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    for (int l = 0; l < kLanes; ++l) lanes[l] = Op::Step(lanes[l], x[i + l]);
-  }
-  for (int l = 0; i < size; ++i, ++l) lanes[l] = Op::Step(lanes[l], x[i]);
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int l = 0; l < half; ++l) {
-      lanes[l] = Op::Join(lanes[l], lanes[l + half]);
-    }
-  }
-  return lanes[0];
+  return Reduce<Op>(
+      size, [=](int64_t i) { return Load<Vector>(x + i); },
+      [=](int64_t i) { return x[i]; });
 }
 
 template <typename Op>
@@ -63,8 +97,23 @@ void ReduceEachRow(const float* x, float* out, const RowArgs& args) {
 // out = exp(x - shift); gives the sum.
 inline __attribute__((always_inline)) float ExpRow(const float* x, float* out,
                                                    float shift, int64_t size) {
-  for (int64_t i = 0; i < size; ++i) out[i] = Exp(x[i] - shift);
-  return ReduceRow<Sum>(out, size);
+  const auto exp = [=](Vector v) {
+    return ExpOf<Vector, IntVector>(v - shift);
+  };
+  Vector sums{};
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    const Vector y = exp(Load<Vector>(x + i));
+    Store(out + i, y);
+    sums += y;
+  }
+  float sum = JoinLanes<Sum>(sums);
+  if (i == size) return sum;
+  float rest[kLanes] = {};
+  for (int64_t j = i; j < size; ++j) rest[j - i] = x[j];
+  Store(rest, exp(Load<Vector>(rest)));
+  for (int64_t j = i; j < size; ++j) sum += out[j] = rest[j - i];
+  return sum;
 }
 
 }  // namespace
@@ -108,8 +157,11 @@ void LayerNorm(const float* x, float* out, const NormArgs& args) {
     const float* row = x + i * args.x_step;
     float* to = out + i * size;
     const float mean = ReduceRow<Sum>(row, size) / count;
-    for (int64_t j = 0; j < size; ++j) to[j] = row[j] - mean;
-    const float variance = ReduceRow<SumOfSquares>(to, size) / count;
+    const float variance =
+        Reduce<SumOfSquares>(
+            size, [=](int64_t j) { return Load<Vector>(row + j) - mean; },
+            [=](int64_t j) { return row[j] - mean; }) /
+        count;
     const float scale =
         1.0f / __builtin_sqrtf(variance + static_cast<float>(args.eps));
     if (args.mean != nullptr) args.mean[i] = mean;
@@ -118,14 +170,16 @@ void LayerNorm(const float* x, float* out, const NormArgs& args) {
     const float* bias = args.bias;
     if (weight != nullptr && bias != nullptr) {
       for (int64_t j = 0; j < size; ++j) {
-        to[j] = to[j] * scale * weight[j] + bias[j];
+        to[j] = (row[j] - mean) * scale * weight[j] + bias[j];
       }
     } else if (weight != nullptr) {
-      for (int64_t j = 0; j < size; ++j) to[j] = to[j] * scale * weight[j];
+      for (int64_t j = 0; j < size; ++j)
+        to[j] = (row[j] - mean) * scale * weight[j];
     } else if (bias != nullptr) {
-      for (int64_t j = 0; j < size; ++j) to[j] = to[j] * scale + bias[j];
+      for (int64_t j = 0; j < size; ++j)
+        to[j] = (row[j] - mean) * scale + bias[j];
     } else {
-      for (int64_t j = 0; j < size; ++j) to[j] *= scale;
+      for (int64_t j = 0; j < size; ++j) to[j] = (row[j] - mean) * scale;
     }
   }
 }

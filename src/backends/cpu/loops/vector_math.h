@@ -10,26 +10,25 @@
 namespace tenon::cpu {
 namespace TENON_CPU_ISA {
 
-inline __attribute__((always_inline)) float FloatOfBits(int32_t bits) {
-  return __builtin_bit_cast(float, bits);
+// 2^n for n in [-126, 127]; F is a float and I an integer of 32 bits, or
+// vectors of them.
+template <typename F, typename I>
+inline __attribute__((always_inline)) F PowerOfTwo(I n) {
+  return __builtin_bit_cast(F, (n + 127) << 23);
 }
 
-// 2^n for n in [-126, 127].
-inline __attribute__((always_inline)) float PowerOfTwo(int32_t n) {
-  return FloatOfBits((n + 127) << 23);
-}
-
-inline __attribute__((always_inline)) float Exp(float x) {
-  constexpr float kHigh = 88.7228394f;  // above: infinity
-  constexpr float kLow = -103.972084f;  // below: 0
-  float c = x > kHigh ? kHigh : x;
-  c = c < kLow ? kLow : c;
+template <typename F, typename I>
+inline __attribute__((always_inline)) F ExpOf(F x) {
+  const F high = F{} + 88.7228394f;  // above: infinity
+  const F low = F{} - 103.972084f;   // below: 0
+  F c = x > high ? high : x;
+  c = c < low ? low : c;
   // n = round(x / ln 2): adding 1.5 * 2^23 leaves no fraction bits.
-  const float shifted = c * 1.44269504f + 12582912.0f;
-  const float n = shifted - 12582912.0f;
-  const int32_t whole = __builtin_bit_cast(int32_t, shifted) - 0x4b400000;
-  const float r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
+  const F shifted = c * 1.44269504f + 12582912.0f;
+  const F n = shifted - 12582912.0f;
+  const I whole = __builtin_bit_cast(I, shifted) - 0x4b400000;
+  const F r = (c - n * 0.693359375f) + n * 2.12194440e-4f;
+  F p = F{} + 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
@@ -37,9 +36,13 @@ inline __attribute__((always_inline)) float Exp(float x) {
   p = p * r + 5.0000001201e-1f;
   p = p * r * r + r + 1.0f;
   // In two factors: 2^128 and subnormal powers aren't floats.
-  const int32_t half = whole >> 1;
-  const float y = p * PowerOfTwo(half) * PowerOfTwo(whole - half);
-  return x > kHigh ? __builtin_inff() : y;
+  const I half = whole >> 1;
+  const F y = p * PowerOfTwo<F>(half) * PowerOfTwo<F>(whole - half);
+  return x > high ? F{} + __builtin_inff() : y;
+}
+
+inline __attribute__((always_inline)) float Exp(float x) {
+  return ExpOf<float, int32_t>(x);
 }
 
 inline __attribute__((always_inline)) float Tanh(float x) {
