@@ -252,7 +252,7 @@ class WiringHasher {
 
   // A state entry is its FQN, its type, and which other entries share its
   // storage: the first of them stands for the storage.
-  Digest StateIdentity(StateId id) {
+  const Digest& StateIdentity(StateId id) {
     if (state_digests_.empty()) {
       state_digests_.resize(program_.state.entries.size());
       storage_identities_.resize(program_.state.storages.size());
@@ -267,8 +267,11 @@ class WiringHasher {
         if (e.type.valid()) AddSymInt(program_.type(e.type).storage_offset, &h);
         if (e.storage.valid()) {
           StringId& first = first_fqn[e.storage.index];
-          if (!first.valid()) first = e.fqn;
-          h.Add(context_.view(first));
+          if (first.valid()) {
+            h.Add(context_.view(first));
+          } else {
+            first = e.fqn;
+          }
         }
         state_digests_[i] = h.Finish();
         if (e.storage.valid() && first_fqn[e.storage.index] == e.fqn) {
@@ -560,7 +563,7 @@ class WiringHasher {
       }
     }
     NodeEffects effects;
-    if (!IsPure(node.op)) effects = effects_.Of(n);
+    if ((TraitsOf(node.op) & kPure) == 0) effects = effects_.Of(n);
     if (convention != nullptr) {
       std::erase_if(effects.writes, [&](ValueId v) { return IsState(v); });
     }
@@ -572,10 +575,8 @@ class WiringHasher {
     if (effects.is_opaque) opaque_version_ = digest;
 
     std::vector<AliasId> aliases;
-    if (op.schema != nullptr &&
-        (op.schema->is_view() || op.schema->is_mutating())) {
-      aliases = ResultAliases(node, *op.schema);
-    }
+    const uint8_t traits = TraitsOf(node.op);
+    if ((traits & kAliases) != 0) aliases = ResultAliases(node, *op.schema);
     Write(effects.writes, digest);
     for (const AliasId alias : std::exchange(nested_writes_, {})) {
       Hasher h;
@@ -585,9 +586,7 @@ class WiringHasher {
       SetVersion(alias, h.Finish());
     }
     DefineResults(n, digest, aliases);
-    if (op.schema != nullptr && op.schema->is_mutating()) {
-      KeepBases(node, *op.schema);
-    }
+    if ((traits & kMutates) != 0) KeepBases(node, *op.schema);
     if (effects.is_opaque || effects.is_random || effects.is_assertion) {
       WiringRoot root;
       root.kind = WiringRoot::Kind::kEffect;
@@ -657,22 +656,32 @@ class WiringHasher {
     for (const Digest& part : parts) op_hasher_.Add(part);
   }
 
-  // Whether calls of the operator have no effects, whatever their arguments.
-  bool IsPure(OpId id) {
-    if (id.index >= purity_.size()) purity_.resize(context_.num_ops(), 0);
-    uint8_t& known = purity_[id.index];
-    if (known == 0) {
-      const OpInfo& op = context_.op(id);
-      const std::string_view name = context_.view(op.name);
-      // Norms write running statistics that their schemas don't declare.
-      const bool pure = op.schema != nullptr && !op.schema->is_mutating() &&
-                        !op.schema->nondeterministic &&
-                        !op.schema->returns.empty() &&
-                        name.find("_norm.") == std::string_view::npos &&
-                        name.find("assert") == std::string_view::npos;
-      known = pure ? 2 : 1;
+  // What holds of an operator, whatever its arguments.
+  enum Traits : uint8_t {
+    kKnown = 1,
+    kPure = 2,     // no effects
+    kAliases = 4,  // a result may share storage with an argument
+    kMutates = 8,
+  };
+  uint8_t TraitsOf(OpId id) {
+    if (id.index >= traits_.size()) traits_.resize(context_.num_ops(), 0);
+    uint8_t& known = traits_[id.index];
+    if (known != 0) return known;
+    const OpInfo& op = context_.op(id);
+    const std::string_view name = context_.view(op.name);
+    known = kKnown;
+    if (op.schema == nullptr) return known;
+    const bool mutates = op.schema->is_mutating();
+    // Norms write running statistics that their schemas don't declare.
+    if (!mutates && !op.schema->nondeterministic &&
+        !op.schema->returns.empty() &&
+        name.find("_norm.") == std::string_view::npos &&
+        name.find("assert") == std::string_view::npos) {
+      known |= kPure;
     }
-    return known == 2;
+    if (mutates) known |= kMutates | kAliases;
+    if (op.schema->is_view()) known |= kAliases;
+    return known;
   }
 
   // The storage class of the value passed as schema argument `i`.
@@ -843,12 +852,18 @@ class WiringHasher {
       h.Add(TypeDigest(program_.value(v).type));
     }
     // State that the program reads or names as an input, lifted or not.
-    std::vector<Digest> used;
+    // In whatever order: a sum.
+    Digest sum;
+    uint64_t num_used = 0;
     for (uint32_t i = 0; i < used_state_.size(); ++i) {
-      if (used_state_[i]) used.push_back(StateIdentity(StateId(i)));
+      if (!used_state_[i]) continue;
+      const Digest& d = StateIdentity(StateId(i));
+      ++num_used;
+      sum.low += d.low;
+      sum.high += d.high + (sum.low < d.low ? 1 : 0);
     }
-    std::sort(used.begin(), used.end());
-    for (const Digest& d : used) h.Add(d);
+    h.Add(num_used);
+    h.Add(sum);
     for (const auto* spec : {&program_.in_spec, &program_.out_spec}) {
       h.Add(uint64_t{spec->has_value()});
       if (spec->has_value()) AddSpec(**spec, &h);
@@ -875,7 +890,7 @@ class WiringHasher {
   const Program& program_;
   const Context& context_;
   EffectAnalysis effects_;
-  std::vector<uint8_t> purity_;  // by operator: 0 not known yet, 1 no, 2 yes
+  std::vector<uint8_t> traits_;  // by operator; 0 = not looked at yet
   Hasher hasher_, op_hasher_;
   std::vector<Digest> digests_;   // by value
   std::vector<AliasId> aliases_;  // by value

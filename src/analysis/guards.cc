@@ -16,8 +16,8 @@ class GuardParser {
     uint32_t root = 0;
     const bool ok = Conjunction(&root) && AtEnd();
     if (!ok) {
-      *error = error_.empty() ? "not a comparison of integer expressions"
-                              : error_;
+      *error =
+          error_.empty() ? "not a comparison of integer expressions" : error_;
       *error += " (at byte " + std::to_string(at_) + ")";
       return false;
     }
