@@ -263,9 +263,9 @@ Expected<Instance*> GraphReader::InstantiateOpaque(
     TENON_ASSIGN(const JsonArray array, json_.Array(*val, val_path));
     instance->returns = Item::Structure(Item::Kind::kTuple, {});
     for (const auto stated : array) {
-      TENON_ASSIGN(Item item,
-                   add(stated, JsonPath(val_path,
-                                        instance->returns.items.size())));
+      TENON_ASSIGN(
+          Item item,
+          add(stated, JsonPath(val_path, instance->returns.items.size())));
       instance->returns.items.push_back(std::move(item));
     }
   } else {

@@ -208,11 +208,11 @@ Expected<Item> GraphReader::CallModule(Scope* scope, const NodeMembers& m,
            << "child '" << m.target << "' reaches itself";
   }
   TENON_ASSIGN(const std::vector<Item> bound, BindCall(scope, module, m, path));
-  TENON_ASSIGN(const Instance* instance,
-               module->is_opaque
-                   ? InstantiateOpaque(module, bound,
-                                       m.has_val ? &m.val : nullptr, path)
-                   : Instantiate(module, bound, scope, path));
+  TENON_ASSIGN(
+      const Instance* instance,
+      module->is_opaque
+          ? InstantiateOpaque(module, bound, m.has_val ? &m.val : nullptr, path)
+          : Instantiate(module, bound, scope, path));
 
   const bool is_delegate = instance->delegate.valid();
   const NodeId n = program_.NewNode(is_delegate ? NodeKind::kDelegateCall

@@ -186,20 +186,11 @@ Expected<Item> GraphReader::ReadKeyed(Scope* scope, const JsonVariant& v,
 Expected<Item> GraphReader::ReadName(const JsonVariant& v,
                                      const JsonPath& path) {
   const JsonPath at(path, v.tag);
-  TENON_ASSIGN(std::string_view name, json_.String(v.value, at));
+  TENON_ASSIGN(const std::string_view name, json_.String(v.value, at));
   if (v.tag == "device") {
-    const size_t colon = name.find(':');
-    int32_t index = -1;
-    if (colon != std::string_view::npos) {
-      const std::string digits(name.substr(colon + 1));
-      if (digits.empty() || digits.size() > 4 ||
-          digits.find_first_not_of("0123456789") != std::string::npos) {
-        return json_.Error(at) << "'" << name << "' is no device";
-      }
-      index = std::stoi(digits);
-      name = name.substr(0, colon);
-    }
-    return Item(Arg::OfDevice(context_.Intern(name), index));
+    TENON_ASSIGN(const Device device,
+                 ReadDevice(json_, v.value, at, &context_));
+    return Item(Arg::OfDevice(device.type, device.index));
   }
   if (v.tag == "dtype") {
     if (const auto dtype = FindDType(name)) return Item(Arg::Dtype(*dtype));

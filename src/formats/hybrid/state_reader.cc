@@ -1,10 +1,15 @@
 #include "formats/hybrid/state_reader.h"
 
+#include "formats/hybrid/types.h"
+
 namespace tenon::hybrid {
 namespace {
 
-constexpr std::array<JsonMember, 4> kEntry = {
-    {{"key"}, {"kind"}, {"persistent", false}, {"requires_grad", false}}};
+constexpr std::array<JsonMember, 5> kEntry = {{{"key"},
+                                               {"kind"},
+                                               {"persistent", false},
+                                               {"requires_grad", false},
+                                               {"device", false}}};
 
 }  // namespace
 
@@ -59,6 +64,12 @@ Status StateReader::ReadEntry(std::string_view fqn, const JsonElement& e,
   }
   TENON_ASSIGN(entry.storage, StorageOf(key, JsonPath(path, "key")));
   entry.type = TypeOf(*tensors_.at(key), requires_grad);
+  if (m.has_value(4)) {
+    Type type = program_.type(entry.type);
+    TENON_ASSIGN(type.device, ReadDevice(json_, m[4], JsonPath(path, "device"),
+                                         &program_.context()));
+    entry.type = program_.context().types.Intern(std::move(type));
+  }
   if (!by_fqn_.emplace(fqn, StateId(program_.state.entries.size())).second) {
     return json_.Error(path) << "the entry is there twice";
   }

@@ -3,14 +3,32 @@
 namespace tenon::hybrid {
 namespace {
 
-constexpr std::array<JsonMember, 3> kTensor = {
-    {{"dtype"}, {"shape"}, {"stride", false}}};
+constexpr std::array<JsonMember, 4> kTensor = {
+    {{"dtype"}, {"shape"}, {"stride", false}, {"device", false}}};
 constexpr std::array<JsonMember, 2> kScalar = {{{"sym"}, {"type"}}};
 constexpr std::array<JsonMember, 1> kConstant = {{{"const"}}};
 constexpr std::array<JsonMember, 4> kDim = {
     {{"label", false}, {"min", false}, {"max", false}, {"hint", false}}};
 
 }  // namespace
+
+Expected<Device> ReadDevice(const JsonInput& json, const JsonElement& e,
+                            const JsonPath& path, Context* context) {
+  TENON_ASSIGN(std::string_view name, json.String(e, path));
+  Device device;
+  const size_t colon = name.find(':');
+  if (colon != std::string_view::npos) {
+    const std::string digits(name.substr(colon + 1));
+    if (digits.empty() || digits.size() > 4 ||
+        digits.find_first_not_of("0123456789") != std::string::npos) {
+      return json.Error(path) << "'" << name << "' is no device";
+    }
+    device.index = std::stoi(digits);
+    name = name.substr(0, colon);
+  }
+  device.type = context->Intern(name);
+  return device;
+}
 
 Status Types::ReadSymbols(const JsonElement& dims, const JsonPath& path) {
   TENON_ASSIGN(const JsonObject object, json_.Object(dims, path));
@@ -120,14 +138,20 @@ Expected<TypeId> Types::ReadTensor(const JsonElement& val,
                  ReadSize(size, JsonPath(shape_path, sizes.size())));
     sizes.push_back(s);
   }
+  Device device = {program_.context().Intern("cpu")};
+  if (m.has_value(3)) {
+    TENON_ASSIGN(device, ReadDevice(json_, m[3], JsonPath(path, "device"),
+                                    &program_.context()));
+  }
   if (!m.has_value(2)) {
-    return program_.context().types.Intern(
-        Contiguous(&program_, *dtype, std::move(sizes)));
+    Type type = Contiguous(&program_, *dtype, std::move(sizes));
+    type.device = device;
+    return program_.context().types.Intern(std::move(type));
   }
   Type type;
   type.kind = TypeKind::kTensor;
   type.dtype = *dtype;
-  type.device.type = program_.context().Intern("cpu");
+  type.device = device;
   type.sizes = std::move(sizes);
   const JsonPath stride_path(path, "stride");
   TENON_ASSIGN(const JsonArray strides, json_.Array(m[2], stride_path));

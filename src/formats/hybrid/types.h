@@ -9,6 +9,10 @@
 
 namespace tenon::hybrid {
 
+// "cpu", "cuda:1"
+Expected<Device> ReadDevice(const JsonInput& json, const JsonElement& e,
+                            const JsonPath& path, Context* context);
+
 class Types {
  public:
   Types(const JsonInput& json, Program* program)
