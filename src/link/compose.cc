@@ -100,9 +100,9 @@ class Composer {
     for (int i = 1; !used_symbols_.insert(free).second; ++i) {
       free = name + "_" + std::to_string(i);
     }
-    return free == name ? symbol
-                        : context_.exprs.Symbol(free,
-                                                context_.view(e.assumptions));
+    return free == name
+               ? symbol
+               : context_.exprs.Symbol(free, context_.view(e.assumptions));
   }
 
   ExprId AsExpr(const SymInt& s) {
@@ -149,8 +149,8 @@ class Composer {
     std::vector<ExprId> symbols;
     context_.exprs.CollectSymbols(expr, &symbols);
     if (symbols.empty()) {
-      const auto value = context_.exprs.EvaluateInt(
-          expr, [](ExprId) { return std::nullopt; });
+      const auto value =
+          context_.exprs.EvaluateInt(expr, [](ExprId) { return std::nullopt; });
       if (value) return SymInt::Literal(*value);
     }
     SymInt out = s;
@@ -197,8 +197,10 @@ class Composer {
         program_.ranges.push_back(std::move(added));
         continue;
       }
-      if (range.min) at->min = std::max(at->min.value_or(*range.min), *range.min);
-      if (range.max) at->max = std::min(at->max.value_or(*range.max), *range.max);
+      if (range.min)
+        at->min = std::max(at->min.value_or(*range.min), *range.min);
+      if (range.max)
+        at->max = std::min(at->max.value_or(*range.max), *range.max);
       if (at->min && at->max && *at->min > *at->max) {
         return Error(Rule::kSym01, call)
                << "no size fits all ranges of "
@@ -304,8 +306,7 @@ class Composer {
     const size_t first_delegate = program_.delegates.size();
     const size_t first_region = program_.regions.size();
     CloneMap copies;
-    const GraphId child =
-        CloneGraph(part, Program::kRoot, &program_, &copies);
+    const GraphId child = CloneGraph(part, Program::kRoot, &program_, &copies);
     program_.mutable_graph(child).name =
         context_.Intern(plan_.part_names[part_index]);
     program_.regions.insert(program_.regions.end(), part.regions.begin(),
@@ -405,9 +406,8 @@ class Composer {
     }
     for (const ValueId v : program_.root().inputs) {
       if (program_.value(v).type.valid()) continue;
-      return diags_.Error(Rule::kJ1,
-                          Place::Node(std::string(
-                              program_.view(program_.value(v).name))))
+      return diags_.Error(Rule::kJ1, Place::Node(std::string(program_.view(
+                                         program_.value(v).name))))
              << "no call takes this input, so its type isn't known";
     }
     program_.signature.outputs.assign(count, OutputSpec());
@@ -424,11 +424,10 @@ class Composer {
           program_.view(program_.value(v).name));
     }
     program_.has_forward_arg_names = true;
-    program_.out_spec =
-        plan_.outputs.size() == 1
-            ? TreeSpec::Leaf()
-            : TreeSpec::Tuple(std::vector<TreeSpec>(plan_.outputs.size(),
-                                                    TreeSpec::Leaf()));
+    program_.out_spec = plan_.outputs.size() == 1
+                            ? TreeSpec::Leaf()
+                            : TreeSpec::Tuple(std::vector<TreeSpec>(
+                                  plan_.outputs.size(), TreeSpec::Leaf()));
   }
 
   const CompositionPlan& plan_;

@@ -17,8 +17,7 @@ ValueId TargetOf(const Program& program, const OutputSpec& spec) {
   const auto& inputs = program.root().inputs;
   if (spec.input < inputs.size()) return inputs[spec.input];
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (spec.state.valid() &&
-        program.signature.inputs[i].state == spec.state) {
+    if (spec.state.valid() && program.signature.inputs[i].state == spec.state) {
       return inputs[i];
     }
   }
@@ -39,10 +38,8 @@ ValueId AppendCall(Program* program, std::string_view op,
     program->SetValueArg(args[i], n, values.begin()[i]);
   }
   const ValueId result = program->NewResults(n, 1)[0];
-  program->mutable_value(result).type =
-      program->value(values.begin()[0]).type;
-  program->mutable_value(result).name =
-      program->value(values.begin()[0]).name;
+  program->mutable_value(result).type = program->value(values.begin()[0]).type;
+  program->mutable_value(result).name = program->value(values.begin()[0]).name;
   program->Append(Program::kRoot, n);
   return result;
 }
@@ -77,20 +74,19 @@ void WriteMutationsInPlace(Program* program) {
   for (Write& w : writes) {
     for (const Write& other : writes) {
       if (origins.of(w.value).value == other.target) {
-        w.value = AppendCall(program, "aten.clone.default", {"self"},
-                             {w.value});
+        w.value =
+            AppendCall(program, "aten.clone.default", {"self"}, {w.value});
         break;
       }
     }
   }
   for (Arg& output : outputs) {
     for (const Write& w : writes) {
-      if (!output.is_value() ||
-          origins.of(output.v.value).value != w.target) {
+      if (!output.is_value() || origins.of(output.v.value).value != w.target) {
         continue;
       }
-      output.v.value = AppendCall(program, "aten.clone.default", {"self"},
-                                  {output.v.value});
+      output.v.value =
+          AppendCall(program, "aten.clone.default", {"self"}, {output.v.value});
       break;
     }
   }
@@ -99,8 +95,7 @@ void WriteMutationsInPlace(Program* program) {
                {w.target, w.value});
   }
   const NodeId output_node = program->root().output;
-  const ArgRange args =
-      program->NewArgs(static_cast<uint32_t>(outputs.size()));
+  const ArgRange args = program->NewArgs(static_cast<uint32_t>(outputs.size()));
   for (uint32_t i = 0; i < args.count; ++i) {
     if (outputs[i].is_value()) {
       program->SetValueArg(args[i], output_node, outputs[i].v.value);

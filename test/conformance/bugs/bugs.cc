@@ -211,9 +211,8 @@ class BugCheck {
 
   void CheckRefusal(const std::string& step, const Diagnostics& diags) {
     const auto has = [&](Rule rule) {
-      return std::any_of(
-          diags.all().begin(), diags.all().end(),
-          [&](const Diagnostic& d) { return d.rule == rule; });
+      return std::any_of(diags.all().begin(), diags.all().end(),
+                         [&](const Diagnostic& d) { return d.rule == rule; });
     };
     const bool is_cycle = has(Rule::kP1), is_not_taken = has(Rule::kP3);
     const bool may_refuse =
@@ -232,8 +231,8 @@ class BugCheck {
       if (cut.node(n).kind != NodeKind::kDelegateCall) continue;
       std::string got;
       cut.ForEachOperand(n, [&](ValueId v) {
-        got += (got.empty() ? "" : ",") + ("\"" +
-               std::string(cut.view(cut.value(v).name)) + "\"");
+        got += (got.empty() ? "" : ",") +
+               ("\"" + std::string(cut.view(cut.value(v).name)) + "\"");
       });
       auto want = regions.at(i++);
       if (want.error() || simdjson::minify(want.value()) != "[" + got + "]") {
@@ -362,8 +361,7 @@ int RunBugs(const std::string& manifest, const RunOptions& options) {
   simdjson::dom::parser parser;
   simdjson::dom::array records;
   if (parser.load(manifest)["cases"].get(records)) {
-    std::fprintf(stderr, "%s: not a manifest with 'cases'\n",
-                 manifest.c_str());
+    std::fprintf(stderr, "%s: not a manifest with 'cases'\n", manifest.c_str());
     return 2;
   }
   const auto folder = std::filesystem::path(manifest).parent_path();

@@ -54,7 +54,8 @@ class Facts {
     if (name == "buffers") {
       return Differ(what, Sorted(Fqns(&IsBuffer)), Sorted(TextsOf(want)));
     }
-    if (name == "n_constants") return Count(what, Fqns(&IsConstant).size(), want);
+    if (name == "n_constants")
+      return Count(what, Fqns(&IsConstant).size(), want);
     if (name == "distinct_payloads") return Payloads(what, want);
     if (name == "requires_grad") return RequiresGrad(want);
     if (name == "param_dtype") return DTypes(want);
@@ -179,11 +180,11 @@ class Facts {
   }
 
   std::string Mutations(const std::string& what, Json want) const {
-    const auto count = std::count_if(
-        p_.signature.outputs.begin(), p_.signature.outputs.end(),
-        [](const OutputSpec& spec) {
-          return spec.kind == OutputKind::kBufferMutation;
-        });
+    const auto count =
+        std::count_if(p_.signature.outputs.begin(), p_.signature.outputs.end(),
+                      [](const OutputSpec& spec) {
+                        return spec.kind == OutputKind::kBufferMutation;
+                      });
     return Count(what, static_cast<size_t>(count), want);
   }
 

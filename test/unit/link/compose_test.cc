@@ -19,8 +19,7 @@ class ComposeTest : public testing::Test {
  protected:
   Program Parse(std::string_view text) {
     Diagnostics diags;
-    auto program =
-        ParseProgram(text, "test", context_, PayloadSource(), diags);
+    auto program = ParseProgram(text, "test", context_, PayloadSource(), diags);
     EXPECT_TRUE(program) << diags.ToString();
     return program ? std::move(*program) : Program(context_);
   }
