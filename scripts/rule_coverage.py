@@ -1,61 +1,101 @@
 #!/usr/bin/env python3
-"""Lists verifier rules without tests, or without a line of code that cites them.
+"""Lists rules without tests, or without a line of code that cites them.
 
-A rule (V-... except V-FILE, and W-...) needs
+A principle (J, D, L, S, R, M, P, T; docs/rules.md) needs a reason, an example,
+code that cites its id, and a test or text case that is named by it; see
+scripts/rule_index.py for how.
+
+A rule of the verifier (V-... except V-FILE, and W-...) needs
 
   - a check: its id in a comment in src/verify, at the line that checks it;
-  - a failing case: `; error: ID` in test/cases, `[ID]` there for a lint, or
-    Rule::kName in test/unit/verify;
+  - a failing case that reports this rule and no other: a text case all of whose
+    `; error: ID` name it, `[ID]` after CHECK for a lint, or an edit of
+    test/unit/verify with Rule::kName;
   - a passing case: its id after `; Holds:` in test/cases, or after `// Holds:`
     in test/unit/verify.
 
-Exits with 1 when something is missing.
+Ids that are cited but not stated are told, too. Exits with 1 when something is
+missing.
 """
 import re
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-RULE = re.compile(r'TENON_RULE\((\w+),\s*"([^"]+)"')
+import rule_index
+
 ID = r"[VW]-[A-Z]+-\d+"
+ROOT = rule_index.ROOT
 
 
-def read_all(folder, pattern):
-    return "\n".join(p.read_text() for p in sorted((ROOT / folder).rglob(pattern)))
+def texts(folder, pattern):
+    return [p.read_text() for p in sorted((ROOT / folder).rglob(pattern))]
+
+
+def principle_gaps():
+    principles = rule_index.principles()
+    code = rule_index.code_by_rule()
+    tests = rule_index.tests_by_principle()
+    stated = [p.id for p in principles]
+    wanted = [f"{letter}-{i}" for letter, n in rule_index.NUM_PRINCIPLES.items()
+              for i in range(1, n + 1)]
+    for p in principles:
+        for what, there in (("statement", p.holds), ("reason", p.why),
+                            ("example", p.example),
+                            ("code that cites it", code.get(p.id)),
+                            ("test or case named by it", tests.get(p.id))):
+            if not there:
+                yield f"{p.id}: no {what}"
+    if stated != wanted:
+        odd = sorted(set(stated) ^ set(wanted)) or ["their order"]
+        yield "docs/rules.md: wrong about " + ", ".join(odd)
+    for rule_id in sorted((set(code) | set(tests)) - set(stated)):
+        if re.fullmatch(rule_index.PRINCIPLE_ID, rule_id):
+            yield f"{rule_id}: cited, but not in docs/rules.md"
+
+
+def reported_alone(rules):
+    """Ids that some case reports without any other."""
+    found = set()
+    for text in texts("test/cases", "*.tenon"):
+        errors = set(re.findall(rf"; error(?:@[+-]\d+)?: ({ID})", text))
+        if len(errors) == 1:
+            found |= errors
+        found |= set(re.findall(rf"; CHECK.*\[(W-[A-Z]+-\d+)\]", text))
+    edits = "\n".join(texts("test/unit/verify", "*.cc"))
+    return found | {r.id for r in rules if re.search(rf"Rule::{r.name}\b",
+                                                     edits)}
+
+
+def said_to_hold():
+    found = set()
+    for text in texts("test/cases", "*.tenon") + texts("test/unit/verify",
+                                                       "*.cc"):
+        for line in re.findall(r"(?:;|//) Holds:(.*)", text):
+            found |= set(re.findall(ID, line))
+    return found
+
+
+def verifier_gaps():
+    rules = [r for r in rule_index.diagnostic_rules()
+             if re.fullmatch(ID, r.id) and not r.id.startswith("V-FILE")]
+    cited = set(re.findall(ID, "\n".join(texts("src/verify", "*.cc"))))
+    for what, known in (("code that cites it", cited),
+                        ("failing case of its own", reported_alone(rules)),
+                        ("passing case", said_to_hold())):
+        for rule in rules:
+            if rule.id not in known:
+                yield f"{rule.id}: no {what}"
+    for rule_id in sorted(cited - {r.id for r in rules}):
+        yield f"{rule_id}: cited in src/verify, but not in rules.def"
 
 
 def main():
-    rules = [(name, rule_id)
-             for name, rule_id in RULE.findall(
-                 (ROOT / "src/diag/rules.def").read_text())
-             if re.fullmatch(ID, rule_id) and not rule_id.startswith("V-FILE")]
-    source = read_all("src/verify", "*.cc")
-    cases = read_all("test/cases", "*.tenon")
-    units = read_all("test/unit/verify", "*.cc")
-
-    failing = set(re.findall(rf"; error(?:@[+-]\d+)?: ({ID})", cases))
-    failing |= set(re.findall(rf"; CHECK.*\[({ID})\]", cases))
-    failing |= {rule_id for name, rule_id in rules
-                if re.search(rf"Rule::{name}\b", units)}
-    passing = set()
-    for line in re.findall(r"(?:;|//) Holds:(.*)", cases + "\n" + units):
-        passing |= set(re.findall(ID, line))
-
-    missing = 0
-    for what, known in (("code that cites it",
-                         set(re.findall(ID, source))),
-                        ("failing case", failing),
-                        ("passing case", passing)):
-        for _, rule_id in rules:
-            if rule_id not in known:
-                print(f"{rule_id}: no {what}")
-                missing += 1
-    names = {rule_id for _, rule_id in rules}
-    for rule_id in sorted(set(re.findall(ID, source)) - names):
-        print(f"{rule_id}: cited in src/verify, but not in rules.def")
-        missing += 1
-    print(f"{len(rules)} rules, {missing} gaps")
-    return 1 if missing else 0
+    gaps = list(principle_gaps()) + list(verifier_gaps())
+    for gap in gaps:
+        print(gap)
+    num_rules = (len(rule_index.principles())
+                 + len(rule_index.diagnostic_rules()))
+    print(f"{num_rules} rules, {len(gaps)} gaps")
+    return 1 if gaps else 0
 
 
 if __name__ == "__main__":
