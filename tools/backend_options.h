@@ -41,11 +41,11 @@ inline constexpr std::array kBackendOptions = {
            "Regions whose call and boundary cost more than they save stay in "
            "the graph."},
     Option{"--launch-ns", 0, "[NAME:]N",
-           "What one call of a region costs. Default: 1000.", true},
+           "What one call of a region costs. Default: 200.", true},
     Option{"--bandwidth", 0, "[NAME:]N",
            "GB/s at which values cross a boundary. Default: 10.", true},
     Option{"--node-saving-ns", 0, "[NAME:]N",
-           "What a node costs less inside a region. Default: 500.", true},
+           "What a node costs less inside a region. Default: 2000.", true},
     Option{"--must-take-all", 0, "",
            "Fails, with every reason, when a node stays in the graph."},
 };

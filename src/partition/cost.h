@@ -14,11 +14,11 @@ namespace tenon {
 // docs/partition.md says where the numbers come from.
 struct CostModel {
   // One call of a delegate.
-  int64_t launch_ns = 1000;
+  int64_t launch_ns = 200;
   // Bytes a nanosecond at which values cross a boundary.
   int64_t bandwidth_gb_per_s = 10;
   // What a node costs less in a region than on its own.
-  int64_t node_saving_ns = 500;
+  int64_t node_saving_ns = 2000;
 };
 
 struct RegionCost {

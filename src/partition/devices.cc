@@ -8,6 +8,10 @@ namespace {
 // Deeper nesting than this isn't looked into.
 constexpr uint32_t kMaxDepth = 64;
 
+// The cut is made once per device. No machine has more; what a program says
+// lies on further ones stays in the graph.
+constexpr size_t kMaxDevices = 64;
+
 constexpr uint32_t kNotAsked = 0xFFFFFFFDu;
 
 }  // namespace
@@ -32,7 +36,12 @@ void NodeDevices::FindDevices() {
     if (!type.is_tensor()) continue;
     const auto it = std::find(devices_.begin(), devices_.end(), type.device);
     by_type_[t] = static_cast<uint32_t>(it - devices_.begin());
-    if (it == devices_.end()) devices_.push_back(type.device);
+    if (it != devices_.end()) continue;
+    if (devices_.size() < kMaxDevices) {
+      devices_.push_back(type.device);
+    } else {
+      by_type_[t] = kSeveral;
+    }
   }
 }
 
@@ -110,7 +119,7 @@ std::string NodeDevices::Describe(uint32_t position) const {
   program_.ForEachOperand(n, add);
   const ValueRange results = program_.node(n).results;
   for (uint32_t i = 0; i < results.count; ++i) add(results[i]);
-  return seen.size() < 2 ? "several, in nested graphs" : text;
+  return seen.size() < 2 ? "several" : text;
 }
 
 }  // namespace tenon

@@ -5,6 +5,14 @@
 
 namespace tenon {
 
+std::string_view FirstNameOf(const Program& program, NodeId n) {
+  std::string_view first;
+  ForEachNameOf(program, n, [&](std::string_view name) {
+    if (first.empty()) first = name;
+  });
+  return first;
+}
+
 NodeList::NodeList(const Program& program, const Dependencies& dependencies,
                    std::span<const std::string> items)
     : program_(program), dependencies_(dependencies) {

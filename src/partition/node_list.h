@@ -23,6 +23,9 @@ void ForEachNameOf(const Program& program, NodeId n, Visit&& visit) {
   }
 }
 
+// "" for a node without names.
+std::string_view FirstNameOf(const Program& program, NodeId n);
+
 // "aten.add.Tensor" is one overload, "aten.add" all of them, "%relu_1" each
 // node of that name.
 class NodeList {

@@ -80,6 +80,11 @@ Expected<PartitionPlan> PlanPartition(const Program& program,
                                       const PartitionOptions& options,
                                       Diagnostics& diags);
 
+// Whether the backend may take all nodes of a region's own program, for a
+// region that another one gave up on (D-7). Sizes, numbers and groups of
+// regions don't matter any more.
+bool TakesWhole(const Program& region, const BackendRequest& request);
+
 // The cut alone: `color[i]` is the backend index of the graph's i-th node, or
 // kUncolored. Regions of one color are convex, and all together leave no cycle.
 constexpr uint32_t kUncolored = 0xFFFFFFFFu;

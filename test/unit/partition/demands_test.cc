@@ -85,7 +85,7 @@ TEST_F(Demands, P3SmallRegionsStay) {
   const PartitionPlan plan = Plan(program_, {request});
   EXPECT_EQ(Regions(program_, plan), "c d e");
   EXPECT_EQ(Refusals(program_, plan),
-            "a: region too small (1 nodes)\n"
+            "a: region too small (1 node)\n"
             "b: user's choice (aten.add.Tensor)\n");
 }
 
@@ -96,7 +96,7 @@ TEST_F(Demands, P3TheRegionsThatGainMostAreKept) {
   const PartitionPlan plan = Plan(program_, {request});
   EXPECT_EQ(Regions(program_, plan), "c d e");
   EXPECT_EQ(Refusals(program_, plan),
-            "a: too many regions (1 nodes)\n"
+            "a: too many regions (1 node)\n"
             "b: user's choice (aten.add.Tensor)\n");
 }
 
@@ -136,8 +136,8 @@ TEST_F(Demands, P6CostlyRegionsStay) {
   const PartitionPlan plan = Plan(program_, {request});
   EXPECT_EQ(Regions(program_, plan), "c d e");
   EXPECT_EQ(Refusals(program_, plan),
-            "a: region too small (1 nodes save 400 ns, the call and 32 B cost "
-            "1032 ns)\n"
+            "a: region too small (1 node, saving 400 ns; call and boundary of "
+            "32 B cost 1032 ns)\n"
             "b: user's choice (aten.add.Tensor)\n");
   request.cost.launch_ns = 100;
   EXPECT_EQ(Regions(program_, Plan(program_, {request})), "a | c d e");

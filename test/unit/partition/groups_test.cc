@@ -268,8 +268,7 @@ graph @false(%x : f32[4]) {
   const PickyBackend backend("b");
   const PartitionPlan plan = Plan(program, {Ask(backend)});
   EXPECT_EQ(Regions(program, plan), "a");
-  EXPECT_EQ(Refusals(program, plan),
-            "b: layout (devices several, in nested graphs)\n");
+  EXPECT_EQ(Refusals(program, plan), "b: layout (devices several)\n");
 }
 
 }  // namespace
