@@ -215,11 +215,17 @@ Expected<Instance*> GraphReader::Instantiate(Module* module,
       arg.v.value = program_.AddInput(scope.graph, type, name);
     });
   }
+  scope.region = RegionOf(module, *caller);
   module->is_open = true;
   ++depth_;
   TENON_TRY(ReadNodes(&scope));
   --depth_;
   module->is_open = false;
+  for (const NodeId n : program_.nodes(scope.graph)) {
+    if (program_.node(n).kind != NodeKind::kOutput) {
+      program_.mutable_node(n).region = scope.region;
+    }
+  }
   auto instance = std::make_unique<Instance>();
   instance->graph = scope.graph;
   instance->returns = std::move(scope.returned);
@@ -301,6 +307,18 @@ Status GraphReader::SetPayload(const Module& module, Delegate* delegate,
   delegate->payload_digest =
       HashBytes(delegate->payload.data(), delegate->payload.size());
   return {};
+}
+
+// One region per child, however often and in whatever way it is called. Nested
+// graphs of control flow belong to the child that holds them.
+RegionId GraphReader::RegionOf(Module* module, const Scope& caller) {
+  if (module->backend == "branch") return caller.region;
+  if (!module->region.valid()) {
+    module->region = RegionId(program_.regions.size());
+    program_.regions.push_back({context_.Intern(InstanceName(*module)),
+                                context_.Intern(module->backend)});
+  }
+  return module->region;
 }
 
 Status GraphReader::MakeDelegate(Module* module, const std::vector<Item>& args,

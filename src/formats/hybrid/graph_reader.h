@@ -38,7 +38,8 @@ class GraphReader {
     Module* module;
     GraphId graph;
     std::unordered_map<std::string_view, Item> names;
-    std::string_view node;    // being read
+    RegionId region;             // where its nodes come from (J-13)
+    std::string_view node;       // being read
     MetadataId metadata;      // of that node
     std::vector<Item> bound;  // per placeholder
     size_t next_placeholder = 0;
@@ -64,6 +65,7 @@ class GraphReader {
   std::string PatternOf(const std::vector<Item>& args) const;
   Status SetPayload(const Module& module, Delegate* delegate,
                     const JsonPath& path);
+  RegionId RegionOf(Module* module, const Scope& caller);
   Status MakeDelegate(Module* module, const std::vector<Item>& args,
                       Instance* instance, const JsonPath& path);
 

@@ -51,6 +51,7 @@ struct Module {
   std::vector<Placeholder> placeholders;
   // By the pattern of the arguments.
   std::unordered_map<std::string, std::unique_ptr<Instance>> instances;
+  RegionId region;       // of the program; invalid until it is called
   bool is_open = false;  // being read: a call of it now is a recursion
 };
 
