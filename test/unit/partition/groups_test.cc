@@ -249,6 +249,22 @@ TEST(Devices, K712AGroupOnTwoDevicesStays) {
             "g: layout (must stay with %g, which is on another device)\n");
 }
 
+// K8-11: two devices of one kind are two devices.
+TEST(Devices, K811IndicesAreKeptApart) {
+  const Program program = ParseText(R"(
+graph @main(%x : f32[4] device cuda:0) {
+  %a : f32[4] device cuda:0 = aten.neg.default(%x)
+  %c : f32[4] device cuda:1 = aten._to_copy.default(%a, device=device("cuda", 1))
+  %y : f32[4] device cuda:1 = aten.neg.default(%c)
+  %b : f32[4] device cuda:0 = aten.abs.default(%a)
+  return (%y, %b)
+})");
+  const PickyBackend backend("b");
+  const PartitionPlan plan = Plan(program, {Ask(backend)});
+  EXPECT_EQ(Regions(program, plan), "a b | y");
+  EXPECT_EQ(Refusals(program, plan), "c: layout (devices cuda:0 and cuda:1)\n");
+}
+
 TEST(Devices, K712NestedGraphsCount) {
   const Program program = ParseText(R"(
 graph @main(%p : bool[], %x : f32[4]) {
