@@ -7,7 +7,7 @@ a few others) stands in src/diag/rules.def.
 A test names a principle by its id without dashes, or with underscores:
 TEST(Join, J4NegativeIndex), TEST(Pt2Writer, D_6_StoresOnePayloadOnce). A text
 case has it in its file name: J-4-negative-index.tenon, bad-J-4-index.tenon.
-Code cites an id as it is, in a comment.
+Code cites an id as it is, in a comment: J-4, or L-1 to L-8.
 """
 import re
 from collections import namedtuple
@@ -29,6 +29,7 @@ _STRING = r'"((?:[^"\\]|\\.)*)"'
 _ENTRY = re.compile(r"TENON_RULE\((\w+),\s*"
                     + r",\s*".join([_STRING] * 4) + r"\)")
 _CHAPTER = re.compile(r"^// --- (.*?) -+$", re.M)
+_SPAN = re.compile(r"\b([JDLSRMPT])-(\d+) to \1-(\d+)\b")
 _TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.M)
 _PYTHON_TEST = re.compile(r"^\s*def (test_\w+)", re.M)
 _ID_IN_TEST = re.compile(r"(?<![A-Za-z])([JDLSRMPT])_?(\d+)(?=[A-Z_]|$)")
@@ -69,6 +70,9 @@ def code_by_rule():
         text = path.read_text()
         cited = {ids[w] for w in re.findall(r"Rule::(k\w+)", text) if w in ids}
         cited |= set(re.findall(rf"\b{PRINCIPLE_ID}\b", text))
+        for letter, first, last in _SPAN.findall(text):
+            cited |= {f"{letter}-{i}"
+                      for i in range(int(first), int(last) + 1)}
         for rule_id in cited:
             found.setdefault(rule_id, []).append(_name(path, "src"))
     return found

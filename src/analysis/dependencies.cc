@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint32_t kNone = 0xFFFFFFFFu;
 
-// Per alias class: who wrote it last, and who read it since.
+// Per alias class: who wrote it last, and who read it since. So two regions
+// that write one buffer are ordered as their writes are (M-4).
 struct ClassState {
   uint32_t last_write = kNone;
   std::vector<uint32_t> reads;

@@ -310,6 +310,7 @@ class Exporter {
 
   Status LiftState() { return Lift(&program_, diags_); }
 
+  // One digest for the whole way: no phase rewrites an expression (T-3).
   Status Prove() {
     report_.source_digest = WiringDigest(source_);
     report_.result_digest = WiringDigest(program_);

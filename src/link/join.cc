@@ -279,7 +279,8 @@ Status JoinAll(Program* program, Diagnostics& diags) {
   for (const Delegate& d : program->delegates) {
     if (d.source.valid()) ++calls_left[d.source.index];
   }
-  // Callees come first, so each child is flat when it is joined or copied.
+  // Callees come first, so each child is flat when it is joined or copied. The
+  // root's inputs and specs aren't touched (J-10).
   for (const PendingCall& p : pending) {
     uint32_t& left = calls_left[program->node(p.call).child.index];
     --left;

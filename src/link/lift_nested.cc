@@ -10,7 +10,7 @@
 namespace tenon {
 namespace {
 
-// A node that holds graphs, or calls a delegate that stands for one.
+// A node that holds graphs, or calls a delegate that stands for one (J-8).
 struct Holder {
   GraphId graph;  // the one that the node lies in
   NodeId node;

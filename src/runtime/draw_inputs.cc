@@ -9,7 +9,8 @@
 namespace tenon {
 namespace {
 
-// SplitMix64: one multiplication chain per draw, the same everywhere.
+// SplitMix64: one multiplication chain per draw, the same everywhere, so that two
+// programs can be run on the same inputs (T-4).
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
