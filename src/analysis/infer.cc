@@ -282,7 +282,7 @@ std::span<const InferredType> TypeInference::Infer(NodeId n) {
 std::span<const InferredType> TypeInference::Infer(NodeId n,
                                                    const BoundArgs& bound) {
   results_.Clear();
-  if (!in_autocast_.empty() && in_autocast_[n.index]) return results_.all();
+  if (IsInAutocast(n)) return results_.all();
   const OpRule& entry = RuleOf(program_.node(n).op);
   if (entry.rule != nullptr) {
     InferCall call(program_, n, bound, &results_);

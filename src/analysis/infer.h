@@ -89,6 +89,10 @@ class TypeInference {
   std::span<const InferredType> Infer(NodeId n);
   // The same for a call that is bound already.
   std::span<const InferredType> Infer(NodeId n, const BoundArgs& bound);
+  // Whether the node stands in a graph that an autocast region holds.
+  bool IsInAutocast(NodeId n) const {
+    return !in_autocast_.empty() && in_autocast_[n.index];
+  }
 
  private:
   using Rule = void (*)(InferCall& call, uint32_t parameter);

@@ -34,6 +34,8 @@ class GraphChecker {
   explicit GraphChecker(const Verification& v)
       : v_(v),
         p_(v.program),
+        num_strings_(p_.context().strings.size()),
+        num_types_(p_.context().types.size()),
         node_graph_(p_.num_nodes(), kNowhere),
         value_graph_(p_.num_values(), kNowhere),
         num_uses_(p_.num_values(), 0),
@@ -86,9 +88,7 @@ class GraphChecker {
         (node.results.empty() || IsString(p_.value(node.results[0]).name));
     return Place::Node(is_safe ? p_.Describe(g, n) : NodeText(n));
   }
-  bool IsString(StringId id) const {
-    return IsNoneOrIn(id, p_.context().strings.size());
-  }
+  bool IsString(StringId id) const { return IsNoneOrIn(id, num_strings_); }
 
   void WalkGraph(GraphId g) {
     const Graph& graph = p_.graph(g);
@@ -112,7 +112,10 @@ class GraphChecker {
   }
 
   void DefineInput(GraphId g, ValueId id, uint32_t index) {
-    if (!CheckValueRecord(PlaceOf(g), id)) return;
+    if (!IsSoundRecord(id)) {
+      ReportRecord(PlaceOf(g), id);
+      return;
+    }
     const Value& value = p_.value(id);
     // V-GRAPH-06: an input knows that it is one, and which.
     if (value.def.valid() || value.index != index ||
@@ -129,24 +132,19 @@ class GraphChecker {
   }
 
   // V-GRAPH-01 for a value's own ids.
-  bool CheckValueRecord(const Place& place, ValueId id) {
+  bool IsSoundRecord(ValueId id) const {
+    return id.index < p_.num_values() && p_.value(id).type.index < num_types_ &&
+           IsString(p_.value(id).name);
+  }
+  void ReportRecord(const Place& place, ValueId id) {
+    auto error = v_.diags.Error(Rule::kGraph01, place);
     if (id.index >= p_.num_values()) {
-      v_.diags.Error(Rule::kGraph01, place)
-          << "value #" << id.index << " is out of range";
-      return false;
+      error << "value #" << id.index << " is out of range";
+    } else if (p_.value(id).type.index >= num_types_) {
+      error << "value #" << id.index << " has no type";
+    } else {
+      error << "the name of value #" << id.index << " is no interned string";
     }
-    const Value& value = p_.value(id);
-    if (value.type.index >= p_.context().types.size()) {
-      v_.diags.Error(Rule::kGraph01, place)
-          << "value #" << id.index << " has no type";
-      return false;
-    }
-    if (!IsString(value.name)) {
-      v_.diags.Error(Rule::kGraph01, place)
-          << "the name of value #" << id.index << " is no interned string";
-      return false;
-    }
-    return true;
   }
 
   void WalkNodes(GraphId g) {
@@ -209,6 +207,7 @@ class GraphChecker {
         break;
       case NodeKind::kDelegateCall:
         if (node.delegate.index >= p_.delegates.size()) wrong = "delegate";
+        delegate_calls_.push_back({g, node.delegate});
         break;
       case NodeKind::kGetState:
         if (node.state.index >= p_.state.entries.size()) wrong = "state entry";
@@ -240,9 +239,8 @@ class GraphChecker {
 
   void DefineResult(GraphId g, NodeId n, ValueId id, uint32_t index) {
     const Value& value = p_.value(id);
-    if (value.type.index >= p_.context().types.size() ||
-        !IsString(value.name)) {
-      CheckValueRecord(PlaceOf(g, n), id);
+    if (!IsSoundRecord(id)) {
+      ReportRecord(PlaceOf(g, n), id);
       value_graph_[id.index] = g.index;  // defined, if badly
       return;
     }
@@ -287,7 +285,6 @@ class GraphChecker {
       return;
     }
     if (!IsString(a.name)) return BadArg(g, n, "string");
-    const size_t num_strings = p_.context().strings.size();
     switch (a.kind) {
       case ArgKind::kNone:
       case ArgKind::kInt:
@@ -296,7 +293,7 @@ class GraphChecker {
       case ArgKind::kValue:
         break;
       case ArgKind::kString:
-        if (a.text.index >= num_strings) BadArg(g, n, "string");
+        if (a.text.index >= num_strings_) BadArg(g, n, "string");
         break;
       case ArgKind::kDtype:
         if (a.i < 0 || a.i > static_cast<int64_t>(DType::kUInt64)) {
@@ -314,7 +311,7 @@ class GraphChecker {
         }
         break;
       case ArgKind::kDevice:
-        if (a.device.type.index >= num_strings) BadArg(g, n, "device");
+        if (a.device.type.index >= num_strings_) BadArg(g, n, "device");
         break;
       case ArgKind::kGraph:
         CheckGraphExists(g, n, a.graph);
@@ -369,9 +366,7 @@ class GraphChecker {
                       [&](StringId s) { return IsString(s); }) &&
           std::all_of(d.output_names.begin(), d.output_names.end(),
                       [&](StringId s) { return IsString(s); });
-      const auto is_type = [&](TypeId t) {
-        return t.index < p_.context().types.size();
-      };
+      const auto is_type = [&](TypeId t) { return t.index < num_types_; };
       if (!is_sound ||
           !std::all_of(d.inputs.begin(), d.inputs.end(), is_type) ||
           !std::all_of(d.outputs.begin(), d.outputs.end(), is_type)) {
@@ -390,7 +385,7 @@ class GraphChecker {
       }
     }
     for (const StateEntry& e : p_.state.entries) {
-      if (!IsString(e.fqn) || e.type.index >= p_.context().types.size()) {
+      if (!IsString(e.fqn) || e.type.index >= num_types_) {
         v_.diags.Error(Rule::kGraph01)
             << "a state entry names a string or type that doesn't exist";
       }
@@ -474,14 +469,9 @@ class GraphChecker {
 
   // V-GRAPH-10: walks the graphs' calls, children before parents.
   void CheckRecursion() {
-    for (uint32_t i = 0; i < p_.num_graphs(); ++i) {
-      if (p_.graph(GraphId(i)).is_erased) continue;
-      for (NodeId n : p_.nodes(GraphId(i))) {
-        const Node& node = p_.node(n);
-        if (node.kind != NodeKind::kDelegateCall) continue;
-        const GraphId source = p_.delegates[node.delegate.index].source;
-        if (source.valid()) edges_.push_back({i, source.index});
-      }
+    for (const auto& [graph, delegate] : delegate_calls_) {
+      const GraphId source = p_.delegates[delegate.index].source;
+      if (source.valid()) edges_.push_back({graph.index, source.index});
     }
     std::sort(edges_.begin(), edges_.end());
     const auto first_edge = [&](uint32_t g) {
@@ -523,11 +513,13 @@ class GraphChecker {
 
   const Verification& v_;
   const Program& p_;
+  const size_t num_strings_, num_types_;
   std::vector<uint32_t> node_graph_;   // where each node was met
   std::vector<uint32_t> value_graph_;  // where each value is defined
   std::vector<uint32_t> num_uses_;     // counted from the arguments
-  std::vector<bool> is_arg_taken_;
+  std::vector<uint8_t> is_arg_taken_;  // bytes: looked at once per operand
   std::vector<Pending> pending_;
+  std::vector<std::pair<GraphId, DelegateId>> delegate_calls_;
   std::vector<std::pair<uint32_t, uint32_t>> edges_;  // graph to graph
 };
 

@@ -83,7 +83,6 @@ class SignatureChecker {
     // Outputs refer to inputs: of what is wrong there, nothing is told here.
     if (v_.diags.num_errors() != errors_before) return;
     CheckInputOrder();
-    MarkReferencedState();
     is_state_mutated_.resize(p_.state.entries.size(), false);
     is_input_mutated_.resize(inputs.size(), false);
     for (uint32_t i = 0; i < outputs.size(); ++i) CheckOutput(i);
@@ -187,12 +186,16 @@ class SignatureChecker {
     }
   }
 
-  // State may also be referred to in the graph, not yet lifted.
+  // As an input, or in a graph, not yet lifted. The graphs are looked through
+  // once, when the first target isn't an input.
+  bool IsReferenced(uint32_t state) {
+    if (input_of_state_[state] != kNoInput) return true;
+    if (is_referenced_.empty()) MarkReferencedState();
+    return is_referenced_[state];
+  }
+
   void MarkReferencedState() {
     is_referenced_.resize(p_.state.entries.size(), false);
-    for (uint32_t s = 0; s < input_of_state_.size(); ++s) {
-      if (input_of_state_[s] != kNoInput) is_referenced_[s] = true;
-    }
     for (uint32_t i = 0; i < p_.num_graphs(); ++i) {
       if (p_.graph(GraphId(i)).is_erased) continue;
       for (const NodeId n : p_.nodes(GraphId(i))) {
@@ -233,7 +236,7 @@ class SignatureChecker {
 
   void CheckStateTarget(uint32_t i, const OutputSpec& spec, const Arg& value) {
     const uint32_t s = spec.state.index;
-    if (s >= p_.state.entries.size() || !is_referenced_[s]) {
+    if (s >= p_.state.entries.size() || !IsReferenced(s)) {
       OutputError(Rule::kSig10, i) << "the target of the " << Name(spec.kind)
                                    << " is no input of the program";
       return;
@@ -309,7 +312,7 @@ class SignatureChecker {
   const Program& p_;
   const Graph& root_;
   std::vector<uint32_t> input_of_state_;  // position of its first input
-  std::vector<bool> is_referenced_;       // by state entry
+  std::vector<bool> is_referenced_;       // by state entry, by some graph
   std::vector<bool> is_state_mutated_;
   std::vector<bool> is_input_mutated_;
 };

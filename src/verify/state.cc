@@ -5,8 +5,9 @@
 // and no product of them overflows. A storage holds whole elements. No two
 // entries of the state dict, and no two of the constants, have one name: a
 // format that keeps them by name would lose one. A parameter is marked as one.
+#include <algorithm>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "support/checked.h"
 #include "verify/verification.h"
@@ -98,14 +99,22 @@ void CheckEntry(const Verification& v, const StateEntry& entry) {
 // V-STATE-06: names tell the entries of one dict apart.
 void CheckNames(const Verification& v) {
   const Program& p = v.program;
-  std::unordered_map<StringId, uint32_t> seen[2];
+  if (p.state.entries.empty()) return;
+  constexpr uint32_t kNone = 0xFFFFFFFFu;
+  const size_t num_names = p.context().strings.size();
+  // By name, in each of the two dicts: the entry that has it. No name comes
+  // last.
+  std::vector<uint32_t> owners[2];
   for (uint32_t i = 0; i < p.state.entries.size(); ++i) {
     const StateEntry& entry = p.state.entries[i];
-    const auto [it, added] =
-        seen[entry.in_state_dict() ? 0 : 1].emplace(entry.fqn, i);
-    if (!added) {
+    std::vector<uint32_t>& owner_of = owners[entry.in_state_dict() ? 0 : 1];
+    if (owner_of.empty()) owner_of.resize(num_names + 1, kNone);
+    uint32_t& owner = owner_of[std::min<size_t>(entry.fqn.index, num_names)];
+    if (owner == kNone) {
+      owner = i;
+    } else {
       EntryError(v, Rule::kState06, entry)
-          << "entries " << it->second << " and " << i << " have one name";
+          << "entries " << owner << " and " << i << " have one name";
     }
   }
 }

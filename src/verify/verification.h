@@ -96,6 +96,8 @@ class TypeChapter {
  public:
   explicit TypeChapter(const Verification& v) : v_(v), inference_(v.program) {}
   void Check(GraphId g, NodeId n, const BoundArgs* bound);
+  // There nothing is known of a node's results.
+  bool IsInAutocast(NodeId n) const { return inference_.IsInAutocast(n); }
 
  private:
   void Compare(GraphId g, NodeId n, uint32_t i, const InferredType& inferred,
