@@ -178,7 +178,7 @@ def write_if_new(path, data):
     path.write_bytes(data)
 
 
-def make_tree(tree, commit, with_tests):
+def make_tree(tree, commit, here):
     """Copies it to `tree` with a switch in each condition; the mutants."""
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True,
                              capture_output=True).stdout
@@ -202,9 +202,9 @@ def make_tree(tree, commit, with_tests):
             path = tree / member.name
             write_if_new(path, data)
             path.chmod(member.mode)
-    if with_tests:
+    if here:
         listed = subprocess.run(
-            ["git", "ls-files", "-co", "--exclude-standard", "test"], cwd=ROOT,
+            ["git", "ls-files", "-co", "--exclude-standard", *here], cwd=ROOT,
             check=True, capture_output=True, text=True).stdout.splitlines()
         for name in listed:
             if (ROOT / name).is_file():
@@ -422,8 +422,8 @@ def main():
                         help="run nothing, show what earlier runs found")
     parser.add_argument("--commit", default="HEAD", metavar="REVISION",
                         help="what to look at (default: HEAD)")
-    parser.add_argument("--with-tests", action="store_true",
-                        help="test/ as it is here, not as committed")
+    parser.add_argument("--tests", action="append", default=[], metavar="PATH",
+                        help="tests below PATH as they are here, uncommitted")
     parser.add_argument("--work", default=str(ROOT / "build" / "mutants"),
                         metavar="DIR", help="default: build/mutants")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
@@ -432,7 +432,7 @@ def main():
     work = Path(options.work).resolve()
     verdicts = work / "verdicts.json"
     known = json.loads(verdicts.read_text()) if verdicts.exists() else {}
-    mutants = make_tree(work / "tree", options.commit, options.with_tests)
+    mutants = make_tree(work / "tree", options.commit, options.tests)
     rows = read_explained()
     pattern = options.only.rstrip("/")
     chosen = [m for m in mutants if m.file.startswith(pattern + "/") or

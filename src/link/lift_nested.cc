@@ -116,8 +116,7 @@ class NestedLifter {
         const Node& node = program_.node(h.node);
         const bool is_known =
             node.kind == NodeKind::kDelegateCall ||
-            (node.kind == NodeKind::kOp &&
-             FindHigherOrderConvention(program_.op_name(h.node)) != nullptr);
+            (node.kind == NodeKind::kOp && CanGrow(h.node));
         if (is_known) continue;
         ok = false;
         diags_.Error(Rule::kUnsupported,
@@ -128,6 +127,18 @@ class NestedLifter {
     }
     if (!ok) return Failure{};
     return {};
+  }
+
+  // Whether more operands can follow the last ones: a list that is left out, or
+  // whose place something else takes (the older form of scan), has no end.
+  bool CanGrow(NodeId n) const {
+    const HigherOrderConvention* convention =
+        FindHigherOrderConvention(program_.op_name(n));
+    if (convention == nullptr) return false;
+    const OperandGroup& group = convention->groups.back();
+    const auto args = program_.args(n);
+    return group.is_rest || (group.arg < args.size() &&
+                             args[group.arg].kind == ArgKind::kList);
   }
 
   void Lift(const std::vector<GraphId>& graphs) {
@@ -202,7 +213,7 @@ class NestedLifter {
     }
     const OperandGroup& group =
         FindHigherOrderConvention(program_.op_name(holder.node))->groups.back();
-    if (group.is_rest || group.arg >= node.args.count) {
+    if (group.is_rest) {
       program_.ReplaceArgs(holder.node,
                            Extended(holder.node, node.args, values));
       return;

@@ -127,7 +127,11 @@ TEST_F(WholeTest, J1AnInputOfAnyNumberIsNotMade) {
   ExpectError(plan, "[J-1]");
   plan.calls = {{0, {{-1, 0}, {-1, 0}}}};
   plan.outputs = {{-1, 4'000'000'000u}};
-  ExpectError(plan, "[J-1]");
+  ExpectError(plan, "the plan names input");
+  plan.outputs = {{-1, 100'000}};
+  ExpectError(plan, "the plan names input 100000");
+  plan.outputs = {{-1, 99'999}};
+  ExpectError(plan, "no call takes this input");
 }
 
 TEST_F(WholeTest, APlanNamesPartsThatAreThere) {
@@ -278,6 +282,44 @@ graph @main(%n : SymInt(s0)) {
   EXPECT_TRUE(Has(text, "range (s0 + 1) in [3, 10]\n") ||
               Has(text, "range (1 + s0) in [3, 10]\n"))
       << text;
+}
+
+TEST_F(WholeTest, R1NumbersOfDifferentInputsAreDifferentSymbols) {
+  const Program part = Parse(R"(
+symbol s0 (integer=True)
+range s0 in [2, 9]
+graph @main(%n : SymInt(s0)) {
+  %m : SymInt(2*s0) = _operator.mul(%n, 2)
+  return (%m)
+}
+)");
+  CompositionPlan plan = PlanOf({&part});
+  plan.calls = {{0, {{-1, 0}}}, {0, {{-1, 1}}}};
+  plan.outputs = {{0, 0}, {1, 0}};
+  const std::string text = Composed(plan);
+  EXPECT_TRUE(Has(text, "@main(%in_0 : SymInt(s0), %in_1 : SymInt(s0_1))"))
+      << text;
+  EXPECT_TRUE(Has(text, ": SymInt(2*s0) = _operator.mul")) << text;
+  EXPECT_TRUE(Has(text, ": SymInt(2*s0_1) = _operator.mul")) << text;
+}
+
+// Two counts of what isn't zero needn't be equal.
+TEST_F(WholeTest, R1SymbolsThatPartsMakeStayTheirOwn) {
+  const char* text = R"(
+symbol u0 (integer=True)
+range u0 in [0, 2]
+graph @main(%p : f32[2]) {
+  %i : i64[u0, 1] = aten.nonzero.default(%p)
+  return (%i)
+}
+)";
+  const Program first = Parse(text), second = Parse(text);
+  CompositionPlan plan = PlanOf({&first, &second});
+  plan.calls = {{0, {{-1, 0}}}, {1, {{-1, 1}}}};
+  plan.outputs = {{0, 0}, {1, 0}};
+  const std::string whole = Composed(plan);
+  EXPECT_TRUE(Has(whole, "%i : i64[u0, 1] = aten.nonzero")) << whole;
+  EXPECT_TRUE(Has(whole, "i64[u0_1, 1] = aten.nonzero")) << whole;
 }
 
 // --- state, regions, delegates ---

@@ -87,6 +87,20 @@ TEST(Join, J1AParameterWithoutAnInputTakesNothing) {
   EXPECT_TRUE(Has(diags.ToString(), "[J-1]")) << diags.ToString();
 }
 
+// Parameters may be declared for the first inputs only.
+TEST(Join, J1AMissingArgumentWithoutAParametersName) {
+  Build b;
+  const ValueId x = b.Input(kRoot, "x");
+  const GraphId child = b.program.AddGraph("child");
+  const ValueId p = b.Input(child, "p"), q = b.Input(child, "q");
+  b.Return(child, {b.Op(child, "aten.sub.Tensor", {p, q})});
+  b.program.mutable_graph(child).parameters = {b.context().Intern("a")};
+  b.Return(kRoot, {b.Result(b.Call(kRoot, child, {x}, 1))});
+  Diagnostics diags;
+  EXPECT_FALSE(JoinAll(&b.program, diags));
+  EXPECT_EQ(diags.FirstError(), "input 1 of child 'child' is not passed");
+}
+
 TEST(Join, OneCallOfTwoIsJoinedByACopy) {
   Build b;
   const ValueId x = b.Input(kRoot, "x"), y = b.Input(kRoot, "y");
@@ -235,6 +249,9 @@ TEST(Join, J12CallsThatMultiplyAreRefused) {
     }
     EXPECT_TRUE(Has(diags.ToString(), "more than 250000000 nodes"))
         << diags.ToString();
+    // The first graph that is too large is named, not one that calls it.
+    EXPECT_TRUE(Has(diags.ToString(), levels == 30 ? "error: main" : "level"))
+        << diags.ToString();
     EXPECT_EQ(b.program.CountNodes(kRoot), 1u);
   }
 }
@@ -339,6 +356,30 @@ TEST(Outline, P1ARegionWithoutNodesIsACallOfAnEmptyChild) {
   EXPECT_EQ(b.program.args((*out)[0].call).size(), 0u);
   EXPECT_EQ(b.program.CountNodes((*out)[1].child), 1u);
   EXPECT_TRUE(Verify(b.program, VerifyOptions(), diags)) << diags.ToString();
+}
+
+// In which order regions are listed says nothing about the order of nodes.
+TEST(Outline, P4RegionsMayBeListedInAnyOrder) {
+  Build b;
+  const ValueId x = b.Input(kRoot, "x");
+  const ValueId y = b.Op(kRoot, "aten.neg.default", {x}, "y");
+  const ValueId z = b.Op(kRoot, "aten.sin.default", {y}, "z");
+  const ValueId u = b.Op(kRoot, "aten.cos.default", {z}, "u");
+  b.Return(kRoot, {u});
+  const Digest before = WiringDigest(b.program);
+  Diagnostics diags;
+  const auto out = OutlineRegions(
+      &b.program, kRoot,
+      {{"3", "", {Def(b, u)}}, {"2", "", {Def(b, z)}}, {"1", "", {Def(b, y)}}},
+      diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  EXPECT_TRUE(Verify(b.program, VerifyOptions(), diags)) << diags.ToString();
+  EXPECT_EQ(WiringDigest(b.program), before);
+  std::vector<NodeId> order;
+  for (const NodeId n : b.program.nodes(kRoot)) order.push_back(n);
+  EXPECT_EQ(order, (std::vector<NodeId>{(*out)[2].call, (*out)[1].call,
+                                        (*out)[0].call,
+                                        b.program.root().output}));
 }
 
 // What no region needs moved keeps its place.

@@ -34,8 +34,11 @@ constexpr char kState[] = R"(tenon 1
 storage @0 = 8 bytes hex"0000000000000000"
 storage @1 = 8 bytes hex"0000000000000000"
 storage @2 = 8 bytes hex"0000000000000000"
+storage @3 = 4 bytes hex"00000000"
 parameter "a.w" : f32[2] = @0
 buffer "a.n" : f32[2] = @1
+buffer "a.m" : f32[2] = @2
+buffer "a.s" : f32[] = @3
 constant "a.c" : f32[2] = @2
 )";
 
@@ -64,8 +67,10 @@ TEST(Lift, L1InputsAreInGroupsAndInTheOrderOfTheTable) {
   const std::string text = Lifted(R"(
 graph @main(%z : f32[2], %x : f32[2]) {
   %c : f32[2] = get_attr "a.c"
+  %m : f32[2] = get_attr "a.m"
   %n : f32[2] = get_attr "a.n"
-  %s : f32[2] = aten.add.Tensor(%c, %n)
+  %r : f32[2] = aten.add.Tensor(%c, %m)
+  %s : f32[2] = aten.add.Tensor(%r, %n)
   %w : f32[2] = get_attr "a.w"
   %t : f32[2] = aten.sub.Tensor(%s, %w)
   %z1 : f32[2] = aten.add.Tensor(%z, %x)
@@ -74,6 +79,7 @@ graph @main(%z : f32[2], %x : f32[2]) {
 )");
   EXPECT_TRUE(Has(text, "@main(%w : f32[2] = parameter \"a.w\", "
                         "%n : f32[2] = buffer \"a.n\", "
+                        "%m : f32[2] = buffer \"a.m\", "
                         "%c : f32[2] = constant \"a.c\", "
                         "%z : f32[2], %x : f32[2])"))
       << text;
@@ -108,10 +114,10 @@ graph @main(%x : f32[2]) {
 )"));
   Diagnostics diags;
   const NodeId n = program.root().first;
-  program.mutable_node(n).state = StateId(3u);
+  program.mutable_node(n).state = StateId(5u);
   EXPECT_FALSE(Lift(&program, diags));
   EXPECT_TRUE(Has(diags.ToString(), "[L-2]")) << diags.ToString();
-  program.mutable_node(n).state = StateId(2u);
+  program.mutable_node(n).state = StateId(4u);
   program.signature.inputs.emplace_back();
   EXPECT_FALSE(Lift(&program, diags));
   program.signature.inputs.pop_back();
@@ -174,6 +180,33 @@ graph @body() {
   EXPECT_TRUE(Has(text, "higher_order.cond(%p, @body, @body, "
                         "[%a.c, %a.n])")) << text;
   EXPECT_TRUE(Has(text, "graph @body(%a.c : f32[2], %a.n : f32[2]) {")) << text;
+}
+
+// Something in the list's place, or nothing: where more would go isn't known.
+TEST(Lift, J8OperandsWithoutAListAreRefused) {
+  for (const std::string_view operands : {", %x", ", 7", ""}) {
+    const std::string input = operands == ", %x" ? "%a : f32[2]"
+                              : operands.empty() ? ""
+                                                 : "%a : int 7";
+    Program program = Parse(kState + std::string(R"(
+graph @main(%p : bool[], %x : f32[2]) {
+  %y : f32[2] = higher_order.cond(%p, @body, @body)") +
+                            std::string(operands) + R"() single_return False
+  return (%y)
+}
+graph @body()" + input + R"() {
+  %n : f32[2] = get_attr "a.n"
+  %t : f32[2] = aten.neg.default(%n)
+  return (%t)
+}
+)");
+    Diagnostics diags;
+    EXPECT_TRUE(Verify(program, VerifyOptions(), diags)) << diags.ToString();
+    const std::string before = Printed(program);
+    EXPECT_FALSE(Lift(&program, diags));
+    EXPECT_TRUE(Has(diags.ToString(), "[T-UNSUPPORTED]")) << diags.ToString();
+    EXPECT_EQ(Printed(program), before);
+  }
 }
 
 // Operators that take operands one by one.
@@ -244,7 +277,8 @@ graph @main(%x : f32[2]) {
   %z : f32[2] = delegate @r(%y)
   %u : f32[2] = delegate @s(%z)
   %v : f32[2] = delegate @opaque(%u)
-  return (%v)
+  %k : f32[4, 2] = aten.stack.default([%v, %u, %x, %v])
+  return (%k)
 }
 graph @r_source(%a : f32[2]) {
   %n : f32[2] = get_attr "a.n"

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "build.h"
 #include "link/declare_writes.h"
 #include "link/in_place.h"
 #include "one_line.h"
@@ -181,6 +182,22 @@ graph @main(%n : f32[2] = buffer "n", %m : f32[2] = buffer "m", %x : f32[2],
                         "%m1 as buffer_mutation \"m\", "
                         "%x1 as user_input_mutation %x, %n1)"))
       << text;
+}
+
+// The order of the list counts, not the one in which nodes were made.
+TEST(DeclareMutations, L6TheLastWriteIsTheLastOfTheList) {
+  Build b;
+  const ValueId x = b.Input(Program::kRoot, "x");
+  const ValueId last = b.Op(Program::kRoot, "aten.add_.Tensor", {x, x}, "last");
+  const ValueId first =
+      b.Op(Program::kRoot, "aten.add_.Tensor", {x, x}, "first");
+  b.Return(Program::kRoot, {x});
+  const NodeId n = b.program.value(last).def;
+  b.program.Unlink(Program::kRoot, n);
+  b.program.Append(Program::kRoot, n);
+  DeclareMutations(&b.program);
+  EXPECT_EQ(b.program.outputs(Program::kRoot)[0].value(), last);
+  EXPECT_NE(b.program.outputs(Program::kRoot)[0].value(), first);
 }
 
 TEST(DeclareMutations, M1WhatWritesNothingGetsNoOutput) {
