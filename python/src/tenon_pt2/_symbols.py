@@ -1,0 +1,126 @@
+"""Symbolic sizes: ranges for the native side, and new values on the way back."""
+
+import json
+
+import sympy
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+from torch.utils._sympy import functions as sympy_functions
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
+
+
+def fake_mode_of(vals):
+    """The mode of the first fake tensor among `vals`, else a new one."""
+    for val in vals:
+        for leaf in val if isinstance(val, (tuple, list)) else (val,):
+            if isinstance(leaf, FakeTensor):
+                return leaf.fake_mode
+    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
+
+
+def symbols_in(symbolic):
+    """{name: (symbol, shape_env)} of all symbols in the expressions."""
+    found = {}
+    for sym in symbolic.values():
+        for symbol in sym.node.expr.free_symbols:
+            found.setdefault(str(symbol), (symbol, sym.node.shape_env))
+    return dict(sorted(found.items()))
+
+
+def range_of(symbol, shape_env, given):
+    low, high = given.get(str(symbol), (None, None))
+    if low is None and high is None:
+        known = shape_env.var_to_range.get(symbol)
+        if known is not None:
+            low, high = known.lower, known.upper
+    return _finite(low), _finite(high)
+
+
+def _finite(bound):
+    return int(bound) if getattr(sympy.sympify(bound), "is_Integer", False) else None
+
+
+def dims_text(symbols, given):
+    """The document's `dims`: ranges, and values in the example where known."""
+    dims = {}
+    for name, (symbol, shape_env) in symbols.items():
+        low, high = range_of(symbol, shape_env, given)
+        dim = {"min": low, "max": high}
+        values = getattr(shape_env, "backed_var_to_val", None) or getattr(shape_env, "var_to_val", {})
+        hint = values.get(symbol)
+        if hint is not None and getattr(hint, "is_Integer", False):
+            dim["hint"] = int(hint)
+        dims[name] = {k: v for k, v in dim.items() if v is not None}
+    return json.dumps(dims)
+
+
+def range_constraints(ranges, symbols):
+    out = {}
+    for key, low, high in ranges:
+        if key in symbols:
+            lower = -int_oo if low is None else low
+            upper = int_oo if high is None else high
+            out[symbols[key][0]] = ValueRanges(lower, upper)
+    return out
+
+
+class ValueMaker:
+    """Values for nodes that have none, or one of another shape.
+
+    Called with (dtype, sizes, strides, device, requires_grad) for a tensor and
+    (kind, expression) for a scalar; sizes are ints or expressions.
+    """
+
+    def __init__(self, mode, symbolic, symbols):
+        self.mode = mode
+        self.symbolic = symbolic
+        self.symbols = symbols
+
+    def __call__(self, *what):
+        if len(what) == 2:
+            return self.scalar(*what)
+        dtype, sizes, strides, device, requires_grad = what
+        if any(isinstance(s, str) for s in sizes) or any(isinstance(s, str) for s in strides):
+            sizes = [self.size(s) for s in sizes]
+            strides = [self.size(s) for s in strides]
+            with self.mode:
+                return torch.empty_strided(sizes, strides, dtype=dtype, device=device, requires_grad=requires_grad)
+        elem = torch.empty_strided(sizes, strides, dtype=dtype, device="meta", requires_grad=requires_grad)
+        return FakeTensor(self.mode, elem, torch.device(device))
+
+    def size(self, s):
+        return s if isinstance(s, int) else self.scalar("int", s)
+
+    def scalar(self, kind, text):
+        if isinstance(text, int):
+            return text
+        known = self.symbolic.get(text)
+        if known is not None:
+            return known
+        names = {name: symbol for name, (symbol, _) in self.symbols.items()}
+        for name in ("FloorDiv", "Mod", "PythonMod", "Max", "Min", "CeilToInt", "FloorToInt", "IntTrueDiv", "CleanDiv"):
+            if hasattr(sympy_functions, name):
+                names[name] = getattr(sympy_functions, name)
+        expr = sympy.sympify(_floor_divisions(text), locals=names)
+        shape_env = self.mode.shape_env
+        if kind == "float":
+            return shape_env.create_symfloatnode(expr, hint=None)
+        if kind == "bool":
+            return shape_env.create_symboolnode(expr)
+        return shape_env.create_symintnode(expr, hint=None)
+
+
+def _floor_divisions(text):
+    """`a//b` as FloorDiv(a, b): sympy would read another division."""
+    import ast
+
+    class Rewrite(ast.NodeTransformer):
+        def visit_BinOp(self, node):
+            self.generic_visit(node)
+            if isinstance(node.op, ast.FloorDiv):
+                return ast.Call(ast.Name("FloorDiv", ast.Load()), [node.left, node.right], [])
+            return node
+
+    return ast.unparse(ast.fix_missing_locations(Rewrite().visit(ast.parse(text, mode="eval"))))
