@@ -45,7 +45,7 @@ bool Turn::TakesWhole() {
   for (uint32_t i = 0; i < dependencies_.size(); ++i) {
     if (WhyNot(i) || board_.devices.of(i) != board_.devices.of(0)) return false;
   }
-  return request_.backend->scalar_boundary() == ScalarBoundary::kScalar ||
+  return request_.backend->scalar_boundary() != ScalarBoundary::kNone ||
          FindScalarGroups(board_.program, dependencies_).at_the_edge.empty();
 }
 
@@ -105,8 +105,8 @@ Status Turn::KeepGroupsTogether() {
   TENON_ASSIGN(const auto named, FindNamedGroups(board_.program, dependencies_,
                                                  request_.groups, diags_));
   groups.insert(groups.end(), named.begin(), named.end());
-  // A backend that wants 0-d tensors gets no scalars either.
-  if (request_.backend->scalar_boundary() != ScalarBoundary::kScalar) {
+  // Where a backend wants 0-d tensors, the runtime makes them of scalars.
+  if (request_.backend->scalar_boundary() == ScalarBoundary::kNone) {
     AddScalarGroups(&groups);
   }
   if (!groups.empty()) Contract(std::move(groups));

@@ -6,6 +6,7 @@
 #include "analysis/effects.h"
 #include "ir/clone.h"
 #include "runtime/binding.h"
+#include "runtime/scalar_boundary.h"
 
 namespace tenon {
 namespace {
@@ -53,8 +54,9 @@ class Session::Delegates : public DelegateRunner {
  public:
   Status Load(const Program& program, const BackendOptions& options,
               Diagnostics& diags) {
+    program_ = &program;
     for (const Delegate& d : program.delegates) {
-      num_outputs_.push_back(d.outputs.size());
+      takes_tensors_.push_back(false);
       if (d.payload.empty() && d.source.valid()) {
         TENON_TRY(LoadSource(program, d, options, diags));
         continue;
@@ -70,6 +72,8 @@ class Session::Delegates : public DelegateRunner {
           backend->Load(d.payload, d.payload_owner, options, diags);
       if (!executable) return Failure{};
       executables_.push_back(std::move(*executable));
+      takes_tensors_.back() =
+          backend->scalar_boundary() == ScalarBoundary::kZeroDimTensor;
     }
     return {};
   }
@@ -77,13 +81,20 @@ class Session::Delegates : public DelegateRunner {
   Expected<std::vector<RuntimeValue>> Run(DelegateId delegate,
                                           std::span<const RuntimeValue> inputs,
                                           Diagnostics& diags) override {
-    auto results = executables_[delegate.index]->Run(inputs, diags);
+    const std::vector<TypeId>& outputs =
+        program_->delegates[delegate.index].outputs;
+    const bool takes_tensors = takes_tensors_[delegate.index];
+    auto results =
+        takes_tensors
+            ? executables_[delegate.index]->Run(ScalarsAsTensors(inputs), diags)
+            : executables_[delegate.index]->Run(inputs, diags);
     if (!results) return Failure{};
-    if (results->size() != num_outputs_[delegate.index]) {
+    if (results->size() != outputs.size()) {
       return diags.Error(Rule::kRun01)
              << "delegate " << delegate.index << " gave " << results->size()
-             << " results, expected " << num_outputs_[delegate.index];
+             << " results, expected " << outputs.size();
     }
+    if (takes_tensors) TensorsAsScalars(*program_, outputs, &*results);
     return results;
   }
 
@@ -103,8 +114,9 @@ class Session::Delegates : public DelegateRunner {
     return {};
   }
 
+  const Program* program_ = nullptr;
   std::vector<std::unique_ptr<Executable>> executables_;
-  std::vector<size_t> num_outputs_;
+  std::vector<bool> takes_tensors_;  // for scalars (D-5)
 };
 
 Session::Session(std::shared_ptr<const Program> program)
