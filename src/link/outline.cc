@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t kNoRegion = 0xFFFFFFFFu;
 
-// Each node and edge is looked at a fixed number of times (P-8), and nothing but
-// membership and order changes, so that joining is the inverse (P-7).
+// Each node and edge is looked at a fixed number of times (P-8), and nothing
+// but membership and order changes, so that joining is the inverse (P-7).
 class Outliner {
  public:
   Outliner(Program* program, GraphId parent,

@@ -9,8 +9,8 @@
 namespace tenon {
 namespace {
 
-// SplitMix64: one multiplication chain per draw, the same everywhere, so that two
-// programs can be run on the same inputs (T-4).
+// SplitMix64: one multiplication chain per draw, the same everywhere, so that
+// two programs can be run on the same inputs (T-4).
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
