@@ -518,6 +518,18 @@ class WiringHasher {
     }
   }
 
+  // A record tells a backend what the payload's bytes leave open, such as which
+  // binding is which operand.
+  void HashRecord(const Delegate& d, Hasher* h) {
+    for (const auto& [key, text] : d.metadata) {
+      h->Add(context_.view(key));
+      h->Add(context_.view(text));
+    }
+    for (const StringId name : d.input_names) h->Add(context_.view(name));
+    h->Add(uint64_t{d.input_names.size()});
+    for (const StringId name : d.output_names) h->Add(context_.view(name));
+  }
+
   void HashDelegateCall(NodeId n, std::vector<WiringRoot>* effects) {
     const Delegate& d = program_.delegates[program_.node(n).delegate.index];
     if (d.source.valid()) {
@@ -527,6 +539,7 @@ class WiringHasher {
     Hasher h;
     h.Add(context_.view(d.backend));
     h.Add(d.payload_digest);
+    if (!d.metadata.empty()) HashRecord(d, &h);
     OpaqueCall(n, h.Finish());
     const auto args = program_.args(n);
     const ValueRange results = program_.node(n).results;

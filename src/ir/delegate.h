@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ir/ids.h"
@@ -38,6 +39,9 @@ struct Delegate {
   // Empty, or one per input / output.
   std::vector<StringId> input_names;
   std::vector<StringId> output_names;
+  // What the backend's own format says beside all this, key and text, verbatim
+  // and in the format's order: so that writing it gives the same again.
+  std::vector<std::pair<StringId, StringId>> metadata;
 };
 
 }  // namespace tenon

@@ -60,6 +60,11 @@ bool Parser::ParseDelegate() {
       if (!DelegateBindings(&d.outputs, &d.output_names)) return false;
     } else if (Accept("write")) {
       if (!DelegateWrite(&d)) return false;
+    } else if (Accept("metadata")) {
+      auto& [key, text] = d.metadata.emplace_back();
+      if (!InternString(&key) || !Expect('=') || !InternString(&text)) {
+        return false;
+      }
     } else {
       break;
     }

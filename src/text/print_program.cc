@@ -276,6 +276,13 @@ void Printer::PrintDelegate(size_t index) {
     if (w.kind == WriteKind::kKvCacheUpdate) Put(" kv_cache_update");
     Put("\n");
   }
+  for (const auto& [key, text] : d.metadata) {
+    Put("  metadata ");
+    Quoted(View(key));
+    Put(" = ");
+    Quoted(View(text));
+    Put("\n");
+  }
 }
 
 void Printer::PrintSpecs() {

@@ -186,6 +186,20 @@ void CheckSource(const Verification& v, const Delegate& d) {
   }
 }
 
+// " 'k_in'" where the bindings have names.
+std::string BindingText(const Program& program,
+                        const std::vector<StringId>& names, uint32_t i) {
+  if (i >= names.size()) return "";
+  return " '" + std::string(program.view(names[i])) + "'";
+}
+
+// Whether both can be one storage: a device without an index may be any.
+bool DevicesAgree(const Type& a, const Type& b) {
+  return a.device.type == b.device.type &&
+         (a.device.index == b.device.index || a.device.index < 0 ||
+          b.device.index < 0);
+}
+
 // V-REGION-07: a write names an input and an output, neither twice, of one
 // type.
 void CheckWrites(const Verification& v, const Delegate& d) {
@@ -204,16 +218,26 @@ void CheckWrites(const Verification& v, const Delegate& d) {
       DelegateError(v, Rule::kRegion07, d)
           << (is_written[w.input] ? "input " : "output ")
           << (is_written[w.input] ? w.input : w.output)
-          << " belongs to two writes";
+          << " belongs to two writes, one of them of input " << w.input
+          << BindingText(p, d.input_names, w.input) << " by output " << w.output
+          << BindingText(p, d.output_names, w.output);
     }
     is_written[w.input] = true;
     is_shown[w.output] = true;
     if (!p.type(d.inputs[w.input]).is_tensor() ||
         !TypesAgree(p.type(d.inputs[w.input]), p.type(d.outputs[w.output]))) {
       DelegateError(v, Rule::kRegion07, d)
-          << "input " << w.input << " is " << v.TypeText(d.inputs[w.input])
-          << ", but the output that shows it is "
-          << v.TypeText(d.outputs[w.output]);
+          << "input " << w.input << BindingText(p, d.input_names, w.input)
+          << " is " << v.TypeText(d.inputs[w.input]) << ", but output "
+          << w.output << BindingText(p, d.output_names, w.output)
+          << ", which shows it, is " << v.TypeText(d.outputs[w.output]);
+    } else if (!DevicesAgree(p.type(d.inputs[w.input]),
+                             p.type(d.outputs[w.output]))) {
+      DelegateError(v, Rule::kRegion07, d)
+          << "input " << w.input << BindingText(p, d.input_names, w.input)
+          << " and output " << w.output
+          << BindingText(p, d.output_names, w.output)
+          << ", which shows it, live on different devices";
     }
   }
 }

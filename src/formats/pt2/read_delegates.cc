@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<JsonMember, 3> kRoot = {
     {{"version"}, {"regions"}, {"delegates"}}};
 constexpr std::array<JsonMember, 2> kRegion = {{{"name"}, {"backend"}}};
-constexpr std::array<JsonMember, 10> kDelegate = {{{"name"},
+constexpr std::array<JsonMember, 11> kDelegate = {{{"name"},
                                                    {"backend"},
                                                    {"payload"},
                                                    {"digest"},
@@ -18,7 +18,8 @@ constexpr std::array<JsonMember, 10> kDelegate = {{{"name"},
                                                    {"outputs"},
                                                    {"writes"},
                                                    {"input_names"},
-                                                   {"output_names"}}};
+                                                   {"output_names"},
+                                                   {"metadata", false}}};
 constexpr std::array<JsonMember, 3> kWrite = {
     {{"input"}, {"output"}, {"kind"}}};
 constexpr std::array<JsonMember, 4> kSource = {
@@ -112,6 +113,9 @@ class DelegatesReader {
                         &out.input_names));
     TENON_TRY(ReadNames(m[9], JsonPath(path, "output_names"),
                         out.outputs.size(), &out.output_names));
+    if (m.has_value(10)) {
+      TENON_TRY(ReadMetadata(m[10], JsonPath(path, "metadata"), &out));
+    }
     const DelegateId id(program_.delegates.size());
     if (!by_name_.emplace(out.name, id).second) {
       return json_.Error(path, Rule::kFile10)
@@ -237,6 +241,21 @@ class DelegatesReader {
              << names.size() << " names for " << count << " bindings";
     }
     *out = InternAll(names);
+    return {};
+  }
+
+  Status ReadMetadata(const JsonElement& e, const JsonPath& path,
+                      Delegate* out) {
+    TENON_ASSIGN(const JsonArray array, json_.Array(e, path));
+    for (const auto item : array) {
+      const JsonPath at(path, out->metadata.size());
+      TENON_ASSIGN(const auto pair, json_.Strings(item, at));
+      if (pair.size() != 2) {
+        return json_.Error(at) << pair.size() << " items, expected [key, text]";
+      }
+      out->metadata.emplace_back(context_.Intern(pair[0]),
+                                 context_.Intern(pair[1]));
+    }
     return {};
   }
 

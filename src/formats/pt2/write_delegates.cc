@@ -80,6 +80,7 @@ class DelegatesWriter {
     writes.Close();
     Names(d.input_names, o.Key("input_names"));
     Names(d.output_names, o.Key("output_names"));
+    if (!d.metadata.empty()) Metadata(d, o.Key("metadata"));
     o.Close();
     return {};
   }
@@ -88,6 +89,18 @@ class DelegatesWriter {
     JsonArrayOut array(out);
     for (const StringId name : names) {
       AppendJsonString(program_.view(name), array.Item());
+    }
+    array.Close();
+  }
+
+  // Pairs, not an object: keys may repeat, and their order counts.
+  void Metadata(const Delegate& d, std::string* out) {
+    JsonArrayOut array(out);
+    for (const auto& [key, text] : d.metadata) {
+      JsonArrayOut pair(array.Item());
+      AppendJsonString(program_.view(key), pair.Item());
+      AppendJsonString(program_.view(text), pair.Item());
+      pair.Close();
     }
     array.Close();
   }
