@@ -56,6 +56,7 @@ enum Opcode : uint8_t {
   kEmptySet = 0x8F,
   kAddItems = 0x90,
   kFrozenSet = 0x91,
+  kNewObjEx = 0x92,
   kStackGlobal = 0x93,
   kMemoize = 0x94,
   kFrame = 0x95,
@@ -419,6 +420,8 @@ Status PickleParser::Step(uint8_t opcode) {
       return Collect(2, PickleKind::kReduce);
     case kNewObj:
       return Collect(2, PickleKind::kObject);
+    case kNewObjEx:
+      return Collect(3, PickleKind::kObject);
     case kBuild:
       return Build();
     case kBinPersId:

@@ -33,7 +33,7 @@ enum class PickleKind : uint8_t {
   kDict,        // items: key, value, key, value, ...
   kGlobal,      // text = "module name"
   kReduce,      // items: callable, arguments
-  kObject,      // items: class, arguments
+  kObject,      // items: class, arguments, perhaps keyword arguments
   kPersistent,  // items: id
 };
 

@@ -150,16 +150,30 @@ bool ZipWriter::Fail(std::string message) {
   return false;
 }
 
-bool ZipWriter::Write(std::string_view text) {
-  return file_.Write(AsBytes(text)) || Fail(file_.error());
+bool ZipWriter::Write(Bytes bytes) {
+  if (memory_ != nullptr) {
+    memory_->append(AsText(bytes));
+    return true;
+  }
+  return file_.Write(bytes) || Fail(file_.error());
 }
 
-bool ZipWriter::Open(const std::string& path, std::string root) {
+bool ZipWriter::SetRoot(std::string root) {
   if (!IsPlainMemberName(root) || root.find('/') != std::string::npos) {
     return Fail("'" + root + "' can't be the name of a root folder");
   }
   root_ = std::move(root);
+  return true;
+}
+
+bool ZipWriter::Open(const std::string& path, std::string root) {
+  if (!SetRoot(std::move(root))) return false;
   return file_.Open(path) || Fail(file_.error());
+}
+
+bool ZipWriter::OpenMemory(std::string* out, std::string root) {
+  memory_ = out;
+  return SetRoot(std::move(root));
 }
 
 bool ZipWriter::HasMember(std::string_view name) const {
@@ -175,11 +189,11 @@ bool ZipWriter::Add(std::string_view name, Bytes bytes) {
   if (!names_.insert(std::string(name)).second) {
     return Fail("member '" + full + "' is written twice");
   }
-  const uint64_t offset = file_.offset();
+  const uint64_t offset = this->offset();
   const uint32_t crc = ZipCrc(bytes);
   if (!Write(LocalHeader(full, bytes.size(), offset))) return false;
   if (!bytes.empty()) {
-    if (!file_.Write(bytes)) return Fail(file_.error());
+    if (!Write(bytes)) return false;
     if (!Write(Descriptor(crc, bytes.size(), offset))) return false;
   }
   entries_.push_back({std::move(full), crc, bytes.size(), offset});
@@ -187,13 +201,13 @@ bool ZipWriter::Add(std::string_view name, Bytes bytes) {
 }
 
 bool ZipWriter::WriteDirectory() {
-  const uint64_t offset = file_.offset();
+  const uint64_t offset = this->offset();
   for (const Entry& e : entries_) {
     if (!Write(CentralEntry(e.name, e.crc, e.size, e.offset))) return false;
   }
-  const uint64_t size = file_.offset() - offset;
+  const uint64_t size = this->offset() - offset;
   if (!Write(EndRecords(entries_.size(), size, offset))) return false;
-  return file_.Flush() || Fail(file_.error());
+  return memory_ != nullptr || file_.Flush() || Fail(file_.error());
 }
 
 bool ZipWriter::Commit() { return file_.Commit() || Fail(file_.error()); }

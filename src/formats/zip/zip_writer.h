@@ -23,6 +23,9 @@ class ZipWriter {
   // Each call returns false with `error()` set on failure; after that, only
   // destroy the writer.
   bool Open(const std::string& path, std::string root);
+  // The same into memory, for containers that are members themselves. `out`
+  // has to be empty, and is whole after WriteDirectory; Commit isn't for it.
+  bool OpenMemory(std::string* out, std::string root);
   // One member, whole. `name` must be plain and new.
   bool Add(std::string_view name, Bytes bytes);
   // Writes the directory: all of the archive can be read at
@@ -35,7 +38,9 @@ class ZipWriter {
   bool Finish() { return WriteDirectory() && Commit(); }
 
   bool HasMember(std::string_view name) const;
-  uint64_t offset() const { return file_.offset(); }
+  uint64_t offset() const {
+    return memory_ != nullptr ? memory_->size() : file_.offset();
+  }
   // Digits that PyTorch calls the serialization id: 20 for the names written
   // so far, 20 for their checksums.
   std::string SerializationId() const;
@@ -49,10 +54,13 @@ class ZipWriter {
     uint64_t offset = 0;
   };
 
-  bool Write(std::string_view text);
+  bool SetRoot(std::string root);
+  bool Write(Bytes bytes);
+  bool Write(std::string_view text) { return Write(AsBytes(text)); }
   bool Fail(std::string message);
 
   AtomicFile file_;
+  std::string* memory_ = nullptr;  // in place of `file_`
   std::string root_;
   std::vector<Entry> entries_;
   std::unordered_set<std::string> names_;
