@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "console.h"
+#include "engine_summary.h"
 #include "formats/pt2/pt2.h"
 #include "json_writer.h"
 #include "read_program.h"
@@ -56,8 +57,11 @@ bool IsMutation(const OutputSummary& output) {
 class TextInfo {
  public:
   TextInfo(const LoadedProgram& loaded, const Summary& summary,
-           const std::vector<std::string>& methods)
-      : loaded_(loaded), summary_(summary), methods_(methods) {}
+           const EngineList& engines, const std::vector<std::string>& methods)
+      : loaded_(loaded),
+        summary_(summary),
+        engines_(engines),
+        methods_(methods) {}
 
   std::string Write() {
     const FileInfo& file = loaded_.program.file;
@@ -76,6 +80,7 @@ class TextInfo {
     WriteMutations();
     WriteOperators();
     WriteDelegates();
+    WriteEngines();
     Line("digest", summary_.digest.ToHex());
     return std::move(out_);
   }
@@ -165,8 +170,24 @@ class TextInfo {
     }
   }
 
+  void WriteEngines() {
+    std::string_view name = "engines";
+    for (const EngineSummary& e : engines_.engines) {
+      Line(name, e.name + ": " + Count(e.num_calls, "call") + ", " +
+                     ByteText(e.engine_bytes) + ", for " + e.device + ", " +
+                     e.platform);
+      Line("", "  " + Join(e.inputs) + " -> " + Join(e.outputs));
+      for (const std::string& alias : e.aliases) Line("", "  " + alias);
+      name = "";
+    }
+    if (!engines_.problem.empty()) {
+      Line(name, "unreadable: " + engines_.problem);
+    }
+  }
+
   const LoadedProgram& loaded_;
   const Summary& summary_;
+  const EngineList& engines_;
   const std::vector<std::string>& methods_;
   std::string out_;
 };
@@ -253,7 +274,31 @@ void WriteJsonContent(const Summary& summary, JsonWriter* json) {
   json->EndArray();
 }
 
+// Programs without engines don't have the member.
+void WriteJsonEngines(const EngineList& engines, JsonWriter* json) {
+  if (!engines.problem.empty()) {
+    json->Member("engines_problem", engines.problem);
+  }
+  if (engines.engines.empty()) return;
+  json->Key("engines");
+  json->BeginArray();
+  for (const EngineSummary& e : engines.engines) {
+    json->BeginObject();
+    json->Member("name", e.name);
+    json->Member("engine_bytes", e.engine_bytes);
+    json->Member("calls", uint64_t{e.num_calls});
+    json->Member("device", e.device);
+    json->Member("platform", e.platform);
+    WriteStrings("inputs", e.inputs, json);
+    WriteStrings("outputs", e.outputs, json);
+    WriteStrings("aliases", e.aliases, json);
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
 std::string JsonInfo(const LoadedProgram& loaded, const Summary& summary,
+                     const EngineList& engines,
                      const std::vector<std::string>& methods) {
   const FileInfo& file = loaded.program.file;
   JsonWriter json;
@@ -268,6 +313,7 @@ std::string JsonInfo(const LoadedProgram& loaded, const Summary& summary,
   WriteJsonSignature(summary, &json);
   WriteStrings("guards", file.guards_code, &json);
   WriteJsonContent(summary, &json);
+  WriteJsonEngines(engines, &json);
   json.Member("digest", summary.digest.ToHex());
   json.EndObject();
   return json.Take();
@@ -288,8 +334,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
     if (listed) methods = std::move(*listed);
   }
   const Summary summary = Summarise(loaded->program);
-  console.Out(line.Has("--json") ? JsonInfo(*loaded, summary, methods)
-                                 : TextInfo(*loaded, summary, methods).Write());
+  const EngineList engines = ListEngines(loaded->program);
+  console.Out(line.Has("--json")
+                  ? JsonInfo(*loaded, summary, engines, methods)
+                  : TextInfo(*loaded, summary, engines, methods).Write());
   return Finish(diags, console);
 }
 

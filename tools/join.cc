@@ -1,6 +1,7 @@
 // tenon join: a hybrid graph becomes one signed program.
 #include "console.h"
 #include "export/join_program.h"
+#include "formats/tensorrt/raise_engines.h"
 #include "picture.h"
 #include "read_program.h"
 #include "report_text.h"
@@ -17,6 +18,10 @@ constexpr std::array kOptions = {
     Option{"--inline", 0, "",
            "Puts the graphs of engines back as plain operators, where they are "
            "known, so that PyTorch opens the result."},
+    Option{"--engines", 0, "delegate|execute_engine|placeholder",
+           "How the file calls TensorRT engines: as delegates with Tenon's own "
+           "members (default), or as Torch-TensorRT does, by an object for "
+           "execute_engine or by the record in a placeholder call."},
     Option{"--json", 0, "", "Writes the report as JSON."},
     Option{"--report", 0, "FILE", "Writes the report as JSON to a file, too."},
     Option{"--dot", 0, "", "Writes the joined graph in Graphviz's language."},
@@ -26,6 +31,18 @@ constexpr std::array kOptions = {
     Option{"--method", 'm', "NAME",
            "The method to read, of a .pt2. Default: 'model', or the only one."},
 };
+
+// The program as it is written, by --engines.
+Status SetEngineForm(const std::string& form, Program* program,
+                     Diagnostics& diags) {
+  if (form == "execute_engine") {
+    return RaiseEngineCalls(program, EngineCallForm::kObject, diags);
+  }
+  if (form == "placeholder") {
+    return RaiseEngineCalls(program, EngineCallForm::kPlaceholder, diags);
+  }
+  return {};
+}
 
 ExitCode Run(const CommandLine& line, Console& console) {
   if (!line.Has("--output")) {
@@ -42,6 +59,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   options.stop_after = line.Get("--stop-after");
   const auto report = JoinProgram(&loaded->program, options, diags);
   if (!report ||
+      !SetEngineForm(line.Get("--engines"), &loaded->program, diags) ||
       !WriteProgram(loaded->program, line.Get("--output"), console, diags)) {
     return Finish(diags, console);
   }
@@ -75,10 +93,12 @@ const Verb kJoinVerb = {
     "calls), puts every child where it is called, by position, lifts the state "
     "into the signature, declares what is written in place, and proves that "
     "the result has the hybrid graph's wiring digest. Children that stand for "
-    "an engine stay delegate calls.",
+    "an engine stay delegate calls; calls of Torch-TensorRT's engines become "
+    "some.",
     "tenon join hybrid.json -o model.pt2\n"
     "tenon join hybrid.json -o model.pt2 --inline\n"
-    "tenon join hybrid.tenon -o flat.tenon --stop-after join\n",
+    "tenon join hybrid.tenon -o flat.tenon --stop-after join\n"
+    "tenon join trt.pt2 -o again.pt2 --engines execute_engine\n",
     kOptions,
     Run};
 

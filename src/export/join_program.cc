@@ -4,6 +4,7 @@
 
 #include "analysis/digest.h"
 #include "export/export.h"
+#include "formats/tensorrt/lower_engines.h"
 #include "link/declare_writes.h"
 #include "link/join.h"
 #include "link/lift.h"
@@ -28,23 +29,28 @@ class Joiner {
     struct Phase {
       const char* name;
       Status (Joiner::*run)();
-      bool changes_program;
+      enum Then : uint8_t { kNothing, kMayVerify, kVerify } then;
     };
     static constexpr Phase kPhases[] = {
-        {"verify", &Joiner::VerifyNow, false},
-        {"join", &Joiner::Join, true},
-        {"lift", &Joiner::LiftState, true},
-        {"declare", &Joiner::Declare, true},
-        {"prove", &Joiner::Prove, false},
+        {"verify", &Joiner::VerifyNow, Phase::kNothing},
+        {"join", &Joiner::Join, Phase::kMayVerify},
+        {"lift", &Joiner::LiftState, Phase::kMayVerify},
+        {"declare", &Joiner::Declare, Phase::kVerify},
+        {"prove", &Joiner::Prove, Phase::kNothing},
     };
     for (const Phase& phase : kPhases) {
       const auto start = std::chrono::steady_clock::now();
       TENON_TRY((this->*phase.run)());
-      if (phase.changes_program) TENON_TRY(VerifyNow());
+      const bool is_last = options_.stop_after == phase.name;
+      if (phase.then == Phase::kVerify ||
+          (phase.then == Phase::kMayVerify &&
+           (is_last || options_.verify_each_phase))) {
+        TENON_TRY(VerifyNow());
+      }
       const std::chrono::duration<double> time =
           std::chrono::steady_clock::now() - start;
       report_.phases.push_back({phase.name, time.count()});
-      if (options_.stop_after == phase.name) break;
+      if (is_last) break;
     }
     report_.signature_after = DescribeSignature(program_);
     report_.mutations = DescribeMutations(program_);
@@ -112,15 +118,27 @@ class Joiner {
   ExportReport report_;
 };
 
+Expected<ExportReport> Run(Program* program, const JoinProgramOptions& options,
+                           Diagnostics& diags) {
+  Joiner joiner(*program, options, diags);
+  TENON_TRY(joiner.Run());
+  *program = joiner.TakeProgram();
+  return joiner.TakeReport();
+}
+
 }  // namespace
 
 Expected<ExportReport> JoinProgram(Program* program,
                                    const JoinProgramOptions& options,
                                    Diagnostics& diags) {
-  Joiner joiner(*program, options, diags);
-  TENON_TRY(joiner.Run());
-  *program = joiner.TakeProgram();
-  return joiner.TakeReport();
+  if (!HasEngineCalls(*program)) return Run(program, options, diags);
+  // Lowering takes for granted what the verifier checks.
+  TENON_TRY(Verify(*program, VerifyOptions(), diags));
+  Program lowered = program->Clone();
+  TENON_TRY(LowerEngineCalls(&lowered, diags));
+  TENON_ASSIGN(ExportReport report, Run(&lowered, options, diags));
+  *program = std::move(lowered);
+  return report;
 }
 
 }  // namespace tenon
