@@ -75,8 +75,9 @@ TEST_F(WholeTest, J1InputsWithoutANameGetOne) {
   plan.outputs = {{1, 1}};
   plan.input_names = {"first"};
   const std::string text = Composed(plan);
-  EXPECT_TRUE(Has(text, "@main(%first : f32[2], %in_1 : f32[2], "
-                        "%in_2 : f32[2])"))
+  EXPECT_TRUE(Has(text,
+                  "@main(%first : f32[2], %in_1 : f32[2], "
+                  "%in_2 : f32[2])"))
       << text;
   EXPECT_TRUE(Has(text, "(%in_2, %first)")) << text;
   EXPECT_TRUE(Has(text, "out_spec *\n")) << text;
@@ -205,8 +206,9 @@ TEST_F(WholeTest, R1ANumberInTheSymbolsPlace) {
       continue;
     }
     const std::string text = Composed(plan);
-    EXPECT_TRUE(Has(text, "f32[" + std::to_string(n) +
-                              "] = aten.sum.dim_IntList")) << text;
+    EXPECT_TRUE(
+        Has(text, "f32[" + std::to_string(n) + "] = aten.sum.dim_IntList"))
+        << text;
     EXPECT_FALSE(Has(text, "s0")) << text;
   }
 }
@@ -385,7 +387,8 @@ graph @main(%p : f32[4]) {
   EXPECT_TRUE(Has(text, "inputs (f32[s0])\n")) << text;
   EXPECT_TRUE(Has(text, "inputs (f32[4])\n")) << text;
   EXPECT_TRUE(Has(text, "delegate @r(%q) region 0")) << text;
-  EXPECT_TRUE(Has(text, "delegate @\"r#1\"(%q") || Has(text, "\"r#1\"")) << text;
+  EXPECT_TRUE(Has(text, "delegate @\"r#1\"(%q") || Has(text, "\"r#1\""))
+      << text;
   EXPECT_TRUE(Has(text, ") region 1")) << text;
 }
 

@@ -26,9 +26,7 @@ Program Parse(std::string_view text) {
   return program ? std::move(*program) : Program(std::make_shared<Context>());
 }
 
-std::string Printed(const Program& program) {
-  return PrintOnOneLine(program);
-}
+std::string Printed(const Program& program) { return PrintOnOneLine(program); }
 
 // Joined and sound.
 std::string Joined(Program* program) {
@@ -236,8 +234,9 @@ TEST(Join, J12CallsThatMultiplyAreRefused) {
         continue;
       }
       const NodeId once = b.Call(graphs[i], graphs[i + 1], {p}, 1);
-      b.Return(graphs[i], {b.Result(b.Call(graphs[i], graphs[i + 1],
-                                           {b.Result(once)}, 1))});
+      b.Return(
+          graphs[i],
+          {b.Result(b.Call(graphs[i], graphs[i + 1], {b.Result(once)}, 1))});
     }
     const NodeId call = b.Call(kRoot, graphs[0], {x}, 1);
     b.Return(kRoot, {b.Result(call)});
@@ -377,9 +376,9 @@ TEST(Outline, P4RegionsMayBeListedInAnyOrder) {
   EXPECT_EQ(WiringDigest(b.program), before);
   std::vector<NodeId> order;
   for (const NodeId n : b.program.nodes(kRoot)) order.push_back(n);
-  EXPECT_EQ(order, (std::vector<NodeId>{(*out)[2].call, (*out)[1].call,
-                                        (*out)[0].call,
-                                        b.program.root().output}));
+  EXPECT_EQ(order,
+            (std::vector<NodeId>{(*out)[2].call, (*out)[1].call, (*out)[0].call,
+                                 b.program.root().output}));
 }
 
 // What no region needs moved keeps its place.
@@ -398,16 +397,16 @@ TEST(Outline, P1NodesOutsideStayInOrder) {
   ASSERT_TRUE(out) << diags.ToString();
   std::vector<NodeId> order;
   for (const NodeId n : b.program.nodes(kRoot)) order.push_back(n);
-  EXPECT_EQ(order, (std::vector<NodeId>{(*out)[0].call, Def(b, between),
-                                        Def(b, later),
-                                        b.program.root().output}));
+  EXPECT_EQ(order,
+            (std::vector<NodeId>{(*out)[0].call, Def(b, between), Def(b, later),
+                                 b.program.root().output}));
   ASSERT_TRUE(JoinAll(&b.program, diags)) << diags.ToString();
   RestoreOrder(&b.program, kRoot, positions);
   order.clear();
   for (const NodeId n : b.program.nodes(kRoot)) order.push_back(n);
-  EXPECT_EQ(order, (std::vector<NodeId>{Def(b, a), Def(b, between), Def(b, c),
-                                        Def(b, later),
-                                        b.program.root().output}));
+  EXPECT_EQ(order,
+            (std::vector<NodeId>{Def(b, a), Def(b, between), Def(b, c),
+                                 Def(b, later), b.program.root().output}));
 }
 
 // The error names a region that is in the way, not one that could be cut.

@@ -22,9 +22,7 @@ Program Parse(std::string_view text) {
   return program ? std::move(*program) : Program(std::make_shared<Context>());
 }
 
-std::string Printed(const Program& program) {
-  return PrintOnOneLine(program);
-}
+std::string Printed(const Program& program) { return PrintOnOneLine(program); }
 
 bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -77,11 +75,12 @@ graph @main(%z : f32[2], %x : f32[2]) {
   return (%z1 as user_input_mutation %z, %t)
 }
 )");
-  EXPECT_TRUE(Has(text, "@main(%w : f32[2] = parameter \"a.w\", "
-                        "%n : f32[2] = buffer \"a.n\", "
-                        "%m : f32[2] = buffer \"a.m\", "
-                        "%c : f32[2] = constant \"a.c\", "
-                        "%z : f32[2], %x : f32[2])"))
+  EXPECT_TRUE(Has(text,
+                  "@main(%w : f32[2] = parameter \"a.w\", "
+                  "%n : f32[2] = buffer \"a.n\", "
+                  "%m : f32[2] = buffer \"a.m\", "
+                  "%c : f32[2] = constant \"a.c\", "
+                  "%z : f32[2], %x : f32[2])"))
       << text;
   // A mutation keeps its target, whose position changed.
   EXPECT_TRUE(Has(text, "%z1 as user_input_mutation %z")) << text;
@@ -98,8 +97,9 @@ graph @main(%n : f32[2] = buffer "a.n", %c : f32[2] = constant "a.c",
   return (%u)
 }
 )");
-  EXPECT_TRUE(Has(text, "@main(%n : f32[2] = buffer \"a.n\", "
-                        "%c : f32[2] = constant \"a.c\", %x : f32[2])"))
+  EXPECT_TRUE(Has(text,
+                  "@main(%n : f32[2] = buffer \"a.n\", "
+                  "%c : f32[2] = constant \"a.c\", %x : f32[2])"))
       << text;
   EXPECT_TRUE(Has(text, "aten.sub.Tensor(%x, %n)")) << text;
 }
@@ -177,8 +177,10 @@ graph @body() {
   return (%u)
 }
 )");
-  EXPECT_TRUE(Has(text, "higher_order.cond(%p, @body, @body, "
-                        "[%a.c, %a.n])")) << text;
+  EXPECT_TRUE(Has(text,
+                  "higher_order.cond(%p, @body, @body, "
+                  "[%a.c, %a.n])"))
+      << text;
   EXPECT_TRUE(Has(text, "graph @body(%a.c : f32[2], %a.n : f32[2]) {")) << text;
 }
 
@@ -251,8 +253,9 @@ graph @inner(%c : f32[2]) {
 }
 )");
   EXPECT_TRUE(Has(text, "parameters [\"own\", \"a.n\", \"a.w\"]")) << text;
-  EXPECT_TRUE(Has(text, "graph @else(%b : f32[2], %a.n : f32[2], "
-                        "%a.w : f32[2]) {"))
+  EXPECT_TRUE(Has(text,
+                  "graph @else(%b : f32[2], %a.n : f32[2], "
+                  "%a.w : f32[2]) {"))
       << text;
   EXPECT_TRUE(Has(text, "graph @inner(%c : f32[2], %a.n : f32[2]) {")) << text;
   EXPECT_TRUE(Has(text, "@then, @else, [%x, %n, %w])") ||

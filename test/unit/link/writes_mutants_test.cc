@@ -99,8 +99,9 @@ graph @r_source(%a : f32[2], %b : f32[2, 1], %e : f32[3]) {
 )");
   EXPECT_TRUE(Has(text, "write input 1 output 2\n")) << text;
   EXPECT_TRUE(Has(text, "write input 2 output 3\n")) << text;
-  EXPECT_TRUE(Has(text, "outputs (f32[1, 2], f32[2], f32[2, 1], f32[3]) names "
-                        "[\"first\", \"second\", \"w2\", \"k\"]\n"))
+  EXPECT_TRUE(Has(text,
+                  "outputs (f32[1, 2], f32[2], f32[2, 1], f32[3]) names "
+                  "[\"first\", \"second\", \"w2\", \"k\"]\n"))
       << text;
   EXPECT_TRUE(Has(text, "return (%v, %s, %w2, %k)")) << text;
   // Each call of the delegate grows, with its name and region, others don't.
@@ -160,9 +161,10 @@ graph @main(%w : f32[2] = parameter "w", %n : f32[2] = buffer "n",
   return (%x)
 }
 )");
-  EXPECT_TRUE(Has(text, "return (%w1 as parameter_mutation \"w\", "
-                        "%m1 as buffer_mutation \"m\", "
-                        "%z1 as user_input_mutation %z, %x)"))
+  EXPECT_TRUE(Has(text,
+                  "return (%w1 as parameter_mutation \"w\", "
+                  "%m1 as buffer_mutation \"m\", "
+                  "%z1 as user_input_mutation %z, %x)"))
       << text;
 }
 
@@ -177,10 +179,11 @@ graph @main(%n : f32[2] = buffer "n", %m : f32[2] = buffer "m", %x : f32[2],
   return (%m1 as buffer_mutation "m", %x1 as user_input_mutation %x, %n1)
 }
 )");
-  EXPECT_TRUE(Has(text, "return (%n1 as buffer_mutation \"n\", "
-                        "%z1 as user_input_mutation %z, "
-                        "%m1 as buffer_mutation \"m\", "
-                        "%x1 as user_input_mutation %x, %n1)"))
+  EXPECT_TRUE(Has(text,
+                  "return (%n1 as buffer_mutation \"n\", "
+                  "%z1 as user_input_mutation %z, "
+                  "%m1 as buffer_mutation \"m\", "
+                  "%x1 as user_input_mutation %x, %n1)"))
       << text;
 }
 
@@ -228,8 +231,9 @@ graph @main(%mean : f32[2] = buffer "mean", %var : f32[2] = buffer "var",
 )");
   DeclareMutations(&program);
   const std::string text = Sound(program);
-  EXPECT_TRUE(Has(text, "return (%mean as buffer_mutation \"mean\", "
-                        "%var as buffer_mutation \"var\", %y)"))
+  EXPECT_TRUE(Has(text,
+                  "return (%mean as buffer_mutation \"mean\", "
+                  "%var as buffer_mutation \"var\", %y)"))
       << text;
 }
 
