@@ -14,6 +14,9 @@ A rule of the verifier (V-... except V-FILE, and W-...) needs
   - a passing case: its id after `; Holds:` in test/cases, or after `// Holds:`
     in test/unit/verify.
 
+A rule about archives (V-FILE-...) needs code that reports it, and a test or case
+named by it: TEST(Pt2Reader, V_FILE_06_...), V-FILE-04-missing-member.tenon.
+
 Ids that are cited but not stated are told, too. Exits with 1 when something is
 missing.
 """
@@ -88,8 +91,25 @@ def verifier_gaps():
         yield f"{rule_id}: cited in src/verify, but not in rules.def"
 
 
+def archive_gaps():
+    code = rule_index.code_by_rule()
+    named = set()
+    for text in texts("test/unit", "*_test.cc"):
+        named |= {w.replace("_", "-")
+                  for w in re.findall(r"^TEST.*\b(V_FILE_\d+)_", text, re.M)}
+    for path in (ROOT / "test/cases").rglob("*.tenon"):
+        named |= set(re.findall(r"^(?:bad-)?(V-FILE-\d+)-", path.name))
+    for rule in rule_index.diagnostic_rules():
+        if not rule.id.startswith("V-FILE"):
+            continue
+        if rule.id not in code:
+            yield f"{rule.id}: no code that reports it"
+        if rule.id not in named:
+            yield f"{rule.id}: no test or case named by it"
+
+
 def main():
-    gaps = list(principle_gaps()) + list(verifier_gaps())
+    gaps = [*principle_gaps(), *verifier_gaps(), *archive_gaps()]
     for gap in gaps:
         print(gap)
     num_rules = (len(rule_index.principles())

@@ -74,7 +74,8 @@ class ChildCallCheck {
         return;
       }
       if (is_bound[input]) {
-        error() << "input " << input << " of the child is bound twice";
+        error() << "input " << input << Parameter(input)
+                << " of the child is bound twice";
         continue;
       }
       is_bound[input] = true;
@@ -87,8 +88,14 @@ class ChildCallCheck {
     // An argument that went astray may be the one that is missing.
     for (size_t i = 0; i < is_bound.size() && is_fine; ++i) {
       if (is_bound[i]) continue;
-      error() << "input " << i << " of the child isn't bound";
+      error() << "input " << i << Parameter(i) << " of the child isn't bound";
     }
+  }
+
+  // " ('mask')" where the child declares a name for its input.
+  std::string Parameter(size_t input) const {
+    if (input >= child_.parameters.size()) return "";
+    return " ('" + std::string(p_.view(child_.parameters[input])) + "')";
   }
 
   // V-REGION-03: the types of both sides of the boundary are those of one
@@ -128,7 +135,7 @@ void VerifyDelegateCall(const Verification& v, GraphId g, NodeId n) {
         << d.inputs.size() << " inputs and " << d.outputs.size() << " outputs";
     return;
   }
-  // V-REGION-05: types as the delegate declares them.
+  // V-REGION-05: types as the delegate declares them, by index (D-3).
   const auto check = [&](const char* what, size_t i, TypeId found,
                          TypeId declared) {
     if (TypesAgree(p.type(found), p.type(declared))) return;
