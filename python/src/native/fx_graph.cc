@@ -216,7 +216,8 @@ PyObject* FxGraphBuilder::NewNode(Scope* scope, PyObject* op, PyObject* target,
   Checked(PyObject_CallMethodObjArgs(node.ptr(), N().update_args_kwargs,
                                      args.ptr(), kwargs.ptr(), nullptr));
   if (meta.is_valid()) {
-    Check(PyObject_SetAttr(node.ptr(), N().meta, meta.ptr()));
+    // Past Node.__setattr__, which looks after changes of graph and target.
+    Check(PyObject_GenericSetAttr(node.ptr(), N().meta, meta.ptr()));
   }
   Check(PyDict_SetItem(scope->names_by_node.ptr(), node.ptr(), label.ptr()));
   // The look-up table's part for this kind of node.
@@ -258,7 +259,10 @@ PyObject* FxGraphBuilder::Placeholder(Scope* scope, std::string_view name,
   PyObject* node = NewNode(scope, N().placeholder, NewStr(name).ptr(),
                            NewTuple(0), nb::dict(), name, meta);
   // Both have the name that fx settled on.
-  Check(PyObject_SetAttr(node, N().target, Attr(node, N().name).ptr()));
+  const nb::object settled = Attr(node, N().name);
+  if (Text(settled.ptr()) != name) {
+    Check(PyObject_SetAttr(node, N().target, settled.ptr()));
+  }
   return node;
 }
 

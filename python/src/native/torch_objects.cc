@@ -17,8 +17,8 @@ Names::Names() {
   op = intern("op");
   name = intern("name");
   target = intern("target");
-  args = intern("args");
-  kwargs = intern("kwargs");
+  args = intern("_args");
+  kwargs = intern("_kwargs");
   meta = intern("meta");
   val = intern("val");
   graph = intern("graph");
