@@ -68,6 +68,9 @@ class BindingsCheck {
         diags_(diags) {
     IndexNames(record.input_names, &input_by_name_);
     IndexNames(record.output_names, &output_by_name_);
+    for (size_t i = 0; i < record.aliases.size(); ++i) {
+      alias_by_output_.emplace(record.aliases[i].output, i);
+    }
   }
 
   Expected<std::vector<TypeId>> Run() {
@@ -107,13 +110,6 @@ class BindingsCheck {
                                     : "");
   }
 
-  const EngineAlias* FindAlias(std::string_view output) const {
-    for (const EngineAlias& alias : record_.aliases) {
-      if (alias.output == output) return &alias;
-    }
-    return nullptr;
-  }
-
   // Exporters leave out results that only show what was written in place.
   bool AddOutputs() {
     const auto& names = record_.output_names;
@@ -123,9 +119,11 @@ class BindingsCheck {
       return false;
     }
     for (size_t i = num_stated_; i < names.size(); ++i) {
-      const EngineAlias* alias = FindAlias(names[i]);
-      const auto input = alias == nullptr ? input_by_name_.end()
-                                          : input_by_name_.find(alias->input);
+      const auto alias = alias_by_output_.find(names[i]);
+      const auto input =
+          alias == alias_by_output_.end()
+              ? input_by_name_.end()
+              : input_by_name_.find(record_.aliases[alias->second].input);
       if (input == input_by_name_.end()) {
         CheckArity(EngineField::kOutputNames, names.size(), num_stated_,
                    "results");
@@ -214,7 +212,7 @@ class BindingsCheck {
   size_t num_stated_;
   const Place& place_;
   Diagnostics& diags_;
-  Index input_by_name_, output_by_name_;
+  Index input_by_name_, output_by_name_, alias_by_output_;
   bool is_fine_ = true;
 };
 

@@ -35,22 +35,12 @@ NodeId WithResults(Program* program, GraphId graph, NodeId call,
   }
   const ValueRange results =
       program->NewResults(n, static_cast<uint32_t>(types.size()));
-  std::unordered_map<uint32_t, ValueId> replaced;
   for (uint32_t r = 0; r < results.count; ++r) {
     Value& value = program->mutable_value(results[r]);
     value.type = types[r];
     if (r >= old.results.count) continue;
     value.name = program->value(old.results[r]).name;
     program->ReplaceAllUses(old.results[r], results[r]);
-    replaced.emplace(old.results[r].index, results[r]);
-  }
-  for (ModuleCall& module_call : program->module_calls) {
-    for (auto* arguments : {&module_call.inputs, &module_call.outputs}) {
-      for (ModuleCall::Argument& argument : *arguments) {
-        const auto it = replaced.find(argument.value.index);
-        if (it != replaced.end()) argument.value = it->second;
-      }
-    }
   }
   program->InsertBefore(graph, call, n);
   program->Erase(graph, call);
@@ -65,6 +55,12 @@ class EngineLowering {
         record_by_state_(program->state.entries.size()),
         used_(program->state.entries.size()) {
     for (const Delegate& d : program->delegates) names_.insert(d.name);
+    for (size_t i = 0; i < program->state.entries.size(); ++i) {
+      const StateEntry& entry = program->state.entries[i];
+      if (entry.kind == StateKind::kObject) {
+        object_by_name_.emplace(entry.fqn, StateId(i));
+      }
+    }
   }
 
   Status Run() {
@@ -82,6 +78,7 @@ class EngineLowering {
     // Beyond this point nothing can fail.
     if (!is_fine) return Failure{};
     for (const Call& call : calls_) Replace(call);
+    UpdateModuleCalls();
     RemoveUnusedState(used_, &program_);
     return {};
   }
@@ -177,13 +174,8 @@ class EngineLowering {
   StateId FindState(GraphId g, const Arg& arg, StringId* class_name) {
     if (arg.kind == ArgKind::kObject) {
       *class_name = arg.object.class_fqn;
-      for (size_t i = 0; i < program_.state.entries.size(); ++i) {
-        const StateEntry& entry = program_.state.entries[i];
-        if (entry.kind == StateKind::kObject && entry.fqn == arg.object.name) {
-          return StateId(i);
-        }
-      }
-      return StateId();
+      const auto it = object_by_name_.find(arg.object.name);
+      return it == object_by_name_.end() ? StateId() : it->second;
     }
     if (!arg.is_value()) return StateId();
     const ValueId v = arg.v.value;
@@ -204,13 +196,18 @@ class EngineLowering {
 
   Expected<size_t> ReadPlaceholder(GraphId g, NodeId n, const Place& place) {
     const auto args = program_.args(n);
+    // Equal texts have equal ids: one record is read once.
+    std::vector<uint32_t> key;
     EngineStrings strings;
     for (size_t i = 1; i < args.size(); ++i) {
       if (args[i].kind == ArgKind::kString) {
         strings.fields.push_back(program_.view(args[i].text));
+        key.push_back(args[i].text.index);
       } else if (i - 1 == static_cast<size_t>(EngineField::kEngine) &&
                  args[i].is_value()) {
-        TENON_TRY(ReadEngineTensor(g, args[i], place, &strings));
+        TENON_ASSIGN(const StateId state,
+                     ReadEngineTensor(g, args[i], place, &strings));
+        key.push_back(state.index);
       } else {
         DiagnosticBuilder error = diags_.Error(Rule::kEngine01, place);
         error << "engine record, field " << i - 1;
@@ -221,15 +218,20 @@ class EngineLowering {
         return error;
       }
     }
+    key.push_back(strings.engine_is_raw ? 1 : 0);
+    const auto it = placeholders_.find(key);
+    if (it != placeholders_.end()) return it->second;
     Engine engine;
     TENON_ASSIGN(engine.record, ParseEngineRecord(strings, place, diags_));
+    placeholders_.emplace(std::move(key), engines_.size());
     engines_.push_back(std::move(engine));
     return engines_.size() - 1;
   }
 
-  // The engine's bytes as a tensor of the state.
-  Status ReadEngineTensor(GraphId g, const Arg& arg, const Place& place,
-                          EngineStrings* strings) {
+  // The engine's bytes as a tensor of the state, which is returned.
+  Expected<StateId> ReadEngineTensor(GraphId g, const Arg& arg,
+                                     const Place& place,
+                                     EngineStrings* strings) {
     StringId unused;
     const StateId state = FindState(g, arg, &unused);
     const auto fail = [&](std::string_view what) {
@@ -261,7 +263,7 @@ class EngineLowering {
             .substr(static_cast<size_t>(begin), static_cast<size_t>(size)));
     strings->engine_is_raw = true;
     strings->owner = storage.owner;
-    return {};
+    return state;
   }
 
   void Replace(const Call& call) {
@@ -285,6 +287,17 @@ class EngineLowering {
     const NodeId grown = WithResults(&program_, call.graph, n, call.outputs);
     for (uint32_t r = 0; r < old.count; ++r) {
       moved_.emplace(old[r].index, program_.node(grown).results[r]);
+    }
+  }
+
+  // They refer to values of the root graph.
+  void UpdateModuleCalls() {
+    for (ModuleCall& call : program_.module_calls) {
+      for (auto* arguments : {&call.inputs, &call.outputs}) {
+        for (ModuleCall::Argument& argument : *arguments) {
+          argument.value = Current(argument.value);
+        }
+      }
     }
   }
 
@@ -337,6 +350,8 @@ class EngineLowering {
   Diagnostics& diags_;
   std::vector<std::optional<size_t>> record_by_state_;  // into engines_
   std::vector<bool> used_;                              // by state
+  std::unordered_map<StringId, StateId> object_by_name_;
+  std::map<std::vector<uint32_t>, size_t> placeholders_;  // into engines_
   std::vector<Engine> engines_;
   std::vector<Call> calls_;
   std::map<std::tuple<size_t, std::vector<uint32_t>, std::vector<uint32_t>>,

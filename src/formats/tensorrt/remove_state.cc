@@ -14,6 +14,7 @@ class StateRemover {
     KeepUsed();
     RemoveReferences();
     RemoveInputs();
+    ForgetRemoved();
     RemoveEntries();
   }
 
@@ -84,7 +85,7 @@ class StateRemover {
     for (size_t i = 0; i < root.inputs.size(); ++i) {
       const InputSpec& spec = program_.signature.inputs[i];
       if (spec.state.valid() && goes_[spec.state.index]) {
-        Forget(root.inputs[i]);
+        removed_.insert(root.inputs[i]);
         continue;
       }
       new_index[i] = static_cast<uint32_t>(inputs.size());
@@ -102,11 +103,11 @@ class StateRemover {
   }
 
   // Recorded calls of modules say of a value that it is gone.
-  void Forget(ValueId v) {
+  void ForgetRemoved() {
     for (ModuleCall& call : program_.module_calls) {
       for (auto* arguments : {&call.inputs, &call.outputs}) {
         for (ModuleCall::Argument& argument : *arguments) {
-          if (argument.value == v) argument.value = ValueId();
+          if (removed_.count(argument.value) > 0) argument.value = ValueId();
         }
       }
     }
@@ -162,6 +163,7 @@ class StateRemover {
 
   std::vector<bool> goes_;
   Program& program_;
+  std::unordered_set<ValueId> removed_;  // inputs of the root graph
 };
 
 }  // namespace
