@@ -1,6 +1,7 @@
 #include "analysis/digest.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,6 +40,10 @@ enum Tag : uint64_t {
 using AliasId = uint32_t;
 constexpr AliasId kNoAlias = 0xFFFFFFFFu;
 
+// An input or state entry that values can be, before or after writes to it.
+using BaseId = uint32_t;
+constexpr BaseId kNoBase = 0;
+
 bool SharesLetter(std::string_view a, std::string_view b) {
   return std::any_of(a.begin(), a.end(), [&](char c) {
     return c == '*' || b.find(c) != std::string_view::npos;
@@ -53,7 +58,7 @@ class WiringHasher {
         effects_(program),
         digests_(program.num_values()),
         aliases_(program.num_values(), kNoAlias),
-        bases_(program.num_values()),
+        bases_(program.num_values(), kNoBase),
         is_state_value_(program.num_values(), false),
         used_state_(program.state.entries.size(), false),
         functions_(program.num_graphs()),
@@ -89,17 +94,14 @@ class WiringHasher {
  private:
   // --- leaves ---
 
-  Digest Text(StringId id) {
-    if (id.index >= texts_.size()) {
-      texts_.resize(context_.strings.size());
-      text_known_.resize(context_.strings.size(), false);
-    }
-    if (!text_known_[id.index]) {
+  // Of names of operators and parameters, again and again the same few.
+  const Digest& Text(StringId id) {
+    KnownText& known = texts_[id.index % texts_.size()];
+    if (known.id != id || !id.valid()) {
       const std::string_view text = context_.view(id);
-      texts_[id.index] = HashBytes(text.data(), text.size());
-      text_known_[id.index] = true;
+      known = {id, HashBytes(text.data(), text.size())};
     }
-    return texts_[id.index];
+    return known.digest;
   }
 
   void AddText(StringId id) {
@@ -216,22 +218,24 @@ class WiringHasher {
   // What reading the value gives now: after a write to its storage, that too.
   Digest Read(ValueId v) {
     const AliasId alias = aliases_[v.index];
-    if (alias == kNoAlias || versions_[alias] == Digest()) {
-      return digests_[v.index];
-    }
+    if (Version(alias) == Digest()) return digests_[v.index];
     Hasher h;
     h.Add(uint64_t{kTagVersion});
     h.Add(digests_[v.index]);
-    h.Add(versions_[alias]);
+    h.Add(Version(alias));
     return h.Finish();
   }
 
-  AliasId NewAlias() {
-    versions_.emplace_back();
-    return static_cast<AliasId>(versions_.size() - 1);
-  }
+  AliasId NewAlias() { return num_aliases_++; }
 
-  void Define(ValueId v, Digest digest, AliasId alias, Digest base = Digest()) {
+  BaseId NewBase(const Digest& digest) {
+    base_digests_.push_back(digest);
+    return static_cast<BaseId>(base_digests_.size() - 1);
+  }
+  const Digest& Base(ValueId v) const { return base_digests_[bases_[v.index]]; }
+
+  void Define(ValueId v, const Digest& digest, AliasId alias,
+              BaseId base = kNoBase) {
     digests_[v.index] = digest;
     aliases_[v.index] = alias;
     bases_[v.index] = base;
@@ -243,7 +247,12 @@ class WiringHasher {
     is_state_value_[to.index] = is_state_value_[from.index];
   }
 
+  // Zero when nothing wrote it.
+  Digest Version(AliasId alias) const {
+    return alias < versions_.size() ? versions_[alias] : Digest();
+  }
   void SetVersion(AliasId alias, const Digest& version) {
+    if (alias >= versions_.size()) versions_.resize(num_aliases_);
     if (is_nested_) journal_.emplace_back(alias, versions_[alias]);
     versions_[alias] = version;
   }
@@ -310,14 +319,14 @@ class WiringHasher {
       hasher_.Add(token ? num_tokens++ : num_user++);
       hasher_.Add(TypeDigest(program_.value(inputs[i]).type));
       const Digest digest = hasher_.Finish();
-      Define(inputs[i], digest, NewAlias(), digest);
+      Define(inputs[i], digest, NewAlias(), NewBase(digest));
       if (!token) user_inputs_.push_back(inputs[i]);
     }
   }
 
   void DefineState(ValueId v, StateId state) {
     const Digest identity = StateIdentity(state);
-    Define(v, identity, StorageAlias(state), identity);
+    Define(v, identity, StorageAlias(state), NewBase(identity));
     is_state_value_[v.index] = true;
     used_state_[state.index] = true;
     ++num_state_reads_;
@@ -343,7 +352,7 @@ class WiringHasher {
     const uint64_t state_reads = num_state_reads_;
     uint64_t num_parameters = 0;
     std::vector<AliasId> input_aliases;
-    const auto num_outer = static_cast<AliasId>(versions_.size());
+    const AliasId num_outer = num_aliases_;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (i < operands.size() && IsState(operands[i])) {
         Pass(inputs[i], operands[i]);
@@ -370,7 +379,7 @@ class WiringHasher {
     h.Add(num_parameters);
     h.Add(uint64_t{program_.graph(g).returns_single});
     for (const Arg& arg : program_.outputs(g)) h.Add(Contribution(arg));
-    for (const AliasId alias : input_aliases) h.Add(versions_[alias]);
+    for (const AliasId alias : input_aliases) h.Add(Version(alias));
     std::vector<Digest> sorted = TakeNestedWrites(journal_start, num_outer);
     is_nested_ = was_nested;
     for (const WiringRoot& effect : effects) sorted.push_back(effect.digest);
@@ -559,6 +568,7 @@ class WiringHasher {
   void HashOp(GraphId g, NodeId n, std::vector<WiringRoot>* effects_found) {
     const Node& node = program_.node(n);
     const OpInfo& op = context_.op(node.op);
+    const uint8_t traits = TraitsOf(node.op);
     op_hasher_.Reset();
     op_hasher_.Add(uint64_t{kTagNode});
     op_hasher_.Add(Text(op.name));
@@ -575,8 +585,13 @@ class WiringHasher {
         op_hasher_.Add(Contribution(arg));
       }
     }
+    // Most operators: no effects, and results of their own.
+    if ((traits & (kPure | kAliases)) == kPure && nested_writes_.empty()) {
+      DefineResults(n, op_hasher_.Finish(), {});
+      return;
+    }
     NodeEffects effects;
-    if ((TraitsOf(node.op) & kPure) == 0) effects = effects_.Of(n);
+    if ((traits & kPure) == 0) effects = effects_.Of(n);
     if (convention != nullptr) {
       std::erase_if(effects.writes, [&](ValueId v) { return IsState(v); });
     }
@@ -588,7 +603,6 @@ class WiringHasher {
     if (effects.is_opaque) opaque_version_ = digest;
 
     std::vector<AliasId> aliases;
-    const uint8_t traits = TraitsOf(node.op);
     if ((traits & kAliases) != 0) aliases = ResultAliases(node, *op.schema);
     Write(effects.writes, digest);
     for (const AliasId alias : std::exchange(nested_writes_, {})) {
@@ -773,7 +787,7 @@ class WiringHasher {
   Digest Target(const OutputSpec& spec) {
     if (spec.state.valid()) return StateIdentity(spec.state);
     return spec.input < program_.root().inputs.size()
-               ? bases_[program_.root().inputs[spec.input].index]
+               ? Base(program_.root().inputs[spec.input])
                : Digest();
   }
 
@@ -782,7 +796,7 @@ class WiringHasher {
   bool IsWrittenInPlace(size_t i, const Arg& arg) {
     if (i >= program_.signature.outputs.size() || !arg.is_value()) return false;
     const OutputSpec& spec = program_.signature.outputs[i];
-    return IsMutation(spec.kind) && bases_[arg.v.value.index] == Target(spec);
+    return IsMutation(spec.kind) && Base(arg.v.value) == Target(spec);
   }
 
   WiringRoot Output(size_t i, uint64_t position, const Arg& arg) {
@@ -822,11 +836,11 @@ class WiringHasher {
 
   void AddMutated(const Digest& what, AliasId alias, ValueId v,
                   std::vector<WiringRoot>* effects) {
-    if (alias == kNoAlias || versions_[alias] == Digest()) return;
+    if (Version(alias) == Digest()) return;
     hasher_.Reset();
     hasher_.Add(uint64_t{kTagMutated});
     hasher_.Add(what);
-    hasher_.Add(versions_[alias]);
+    hasher_.Add(Version(alias));
     WiringRoot root;
     root.kind = WiringRoot::Kind::kEffect;
     root.digest = hasher_.Finish();
@@ -909,7 +923,8 @@ class WiringHasher {
   std::vector<AliasId> aliases_;  // by value
   // By value: the input or state that the value is, before or after writes to
   // it; zero for others.
-  std::vector<Digest> bases_;
+  std::vector<BaseId> bases_;
+  std::vector<Digest> base_digests_ = {Digest()};  // by base; kNoBase is zero
   // Inside nested graphs: versions as they were before each write.
   bool is_nested_ = false;
   std::vector<std::pair<AliasId, Digest>> journal_;
@@ -917,11 +932,16 @@ class WiringHasher {
   std::vector<bool> is_state_value_;    // by value
   std::vector<bool> used_state_;        // by state entry
   uint64_t num_state_reads_ = 0;
-  std::vector<Digest> versions_;  // by alias: its last write, zero = none
-  std::vector<Digest> texts_;     // by string
-  std::vector<bool> text_known_;
-  std::vector<Digest> types_;      // by type, zero = not computed
-  std::vector<Digest> functions_;  // by graph
+  AliasId num_aliases_ = 0;
+  // By alias: its last write, zero = none; as long as writes needed so far.
+  std::vector<Digest> versions_;
+  struct KnownText {
+    StringId id;
+    Digest digest;
+  };
+  std::array<KnownText, 256> texts_;  // by the low bits of the string's id
+  std::vector<Digest> types_;         // by type, zero = not computed
+  std::vector<Digest> functions_;     // by graph
   std::vector<bool> function_known_;
   std::vector<bool> entered_;  // by graph: being hashed now
   std::vector<Digest> state_digests_;
