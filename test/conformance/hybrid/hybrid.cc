@@ -173,6 +173,7 @@ class HybridCheck {
     Diagnostics diags;
     JoinProgramOptions options;
     options.inline_delegates = is_inline;
+    options.verify_each_phase = true;
     if (!JoinProgram(&program, options, diags)) {
       report_.Fail("join" + variant, diags, "failed without an error");
       return;
