@@ -1,0 +1,157 @@
+"""The Python side of bench/peers.py: the same operations, done by PyTorch.
+
+    peer_worker.py SHARED_PEERS      reads lines "OPERATION N" and answers each with "WALL_NS CPU_NS"
+
+SHARED_PEERS is the folder with bench_lib.py and shim.py. Operations that need Torch-TensorRT's exporter want the
+wheel's path in TTRT_WHEEL. What an operation works on is made anew for each run, outside of the time.
+"""
+import contextlib
+import copy
+import gc
+import os
+import random
+import sys
+import time
+import warnings
+
+sys.dont_write_bytecode = True
+warnings.filterwarnings("ignore")
+sys.path.insert(0, sys.argv[1])
+
+import torch  # noqa: E402
+import torch.fx as fx  # noqa: E402
+
+import bench_lib  # noqa: E402
+
+torch.set_num_threads(1)
+A = torch.ops.aten
+OPS_PER_CHILD = 20  # as bench/programs.h
+_exporter = None
+
+
+def exporter():
+    global _exporter
+    if _exporter is None:
+        import logging
+
+        import shim
+        logging.disable(logging.WARNING)
+        _exporter = shim.load()
+    return _exporter
+
+
+def dag(n, width):
+    r = random.Random(0)
+    g = fx.Graph()
+    vs = [g.placeholder("x")]
+    bad = set()
+    for _ in range(n):
+        v = g.call_function(A.add.Tensor, (vs[-1], r.choice(vs[-width:])))
+        if r.random() < 0.1:
+            bad.add(v.name)
+        vs.append(v)
+    g.output((vs[-1],))
+    return fx.GraphModule({}, g), bad
+
+
+def propose(arg):
+    from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+    from torch.fx.passes.operator_support import OperatorSupportBase
+
+    class Support(OperatorSupportBase):
+        def is_node_supported(self, mods, node):
+            return node.op == "call_function" and node.name not in arg[1]
+
+    CapabilityBasedPartitioner(arg[0], Support(), allows_single_node_partition=True).propose_partitions()
+
+
+def hybrid(n):
+    """Children of OPS_PER_CHILD operators; each has one weight, two inputs and two outputs."""
+    from operator import getitem
+
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    val = FakeTensorMode().from_tensor(torch.zeros(4))
+    root = torch.nn.Module()
+    g = fx.Graph()
+    p = q = g.placeholder("x")
+    p.meta["val"] = val
+    for c in range(max(1, n // OPS_PER_CHILD)):
+        cg = fx.Graph()
+        u, v = cg.placeholder("p"), cg.placeholder("q")
+        u.meta["val"] = v.meta["val"] = val
+        m = torch.nn.Module()
+        t = u
+        for i in range(OPS_PER_CHILD):
+            if i == 0:
+                m.register_parameter(f"w{c}", torch.nn.Parameter(torch.ones(4)))
+                w = cg.get_attr(f"w{c}")
+                w.meta["val"] = val
+                t2 = cg.call_function(A.mul.Tensor, (t, w))
+            else:
+                t2 = cg.call_function(A.add.Tensor, (t, v))
+            v, t = t, t2
+            t.meta["val"] = val
+        cg.output((t, v))
+        name = f"_run_on_gpu_{c}"
+        root.add_module(name, fx.GraphModule(m, cg))
+        call = g.call_module(name, (p, q))
+        p, q = (g.call_function(getitem, (call, i)) for i in range(2))
+        call.meta["val"], p.meta["val"], q.meta["val"] = (val, val), val, val
+    g.output((p, q))
+    return fx.GraphModule(root, g)
+
+
+def joined(n):
+    """A hybrid program after upstream's inlining, with the signature that its lifting starts from."""
+    from torch.export import ExportGraphSignature
+    from torch.export.exported_program import InputKind, InputSpec, OutputKind, OutputSpec, TensorArgument
+    gm = exporter().transform(hybrid(n))
+    outs = next(x for x in gm.graph.nodes if x.op == "output").args[0]
+    return gm, ExportGraphSignature(
+        [InputSpec(InputKind.USER_INPUT, TensorArgument(name="x"), "x")],
+        [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(name=o.name), None) for o in outs])
+
+
+def check(program):
+    from torch._export.verifier import Verifier
+    Verifier().check(program)
+
+
+def graph_module(n):
+    return fx.GraphModule({}, bench_lib.chain_graph(n)[0])
+
+
+# name: (what the operation works on, the operation)
+OPERATIONS = {
+    "partition_chain": (lambda n: dag(n, 1), propose),
+    "partition_dense": (lambda n: dag(n, 16), propose),
+    "clone": (graph_module, copy.deepcopy),
+    "verify": (bench_lib.program, check),
+    "lift_hybrid": (joined, lambda arg: exporter().lift(*arg)),
+    "hybrid_to_signed": (hybrid, lambda gm: exporter().export(
+        gm, arg_inputs=[torch.zeros(4)], use_legacy_exporter=True)),
+}
+
+
+def run(name, n):
+    make, operation = OPERATIONS[name]
+    arg = make(n)
+    gc.collect()
+    gc.disable()
+    wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+    operation(arg)
+    wall, cpu = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+    gc.enable()
+    return wall, cpu
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "w")  # what PyTorch prints is no answer
+    for line in sys.stdin:
+        name, n = line.split()
+        with contextlib.redirect_stdout(sys.stderr):
+            wall, cpu = run(name, int(n))
+        print(wall, cpu, file=answers, flush=True)
+
+
+main()
