@@ -11,7 +11,7 @@ A condition is what decides something:
 
 Left out: what is evaluated by the compiler (`if constexpr`, static_assert,
 constexpr tables), asserts, conditions that choose the wording of a diagnostic
-(all that follows a << after Error, Warning or Note), and functions that only
+(all that follows a << after Error, Warning, Note), and functions that only
 make text (named ...Text). A declaration in a condition, `if (auto x = ...)`,
 isn't one.
 
@@ -43,7 +43,7 @@ EQUALITY, ORDER = {"==", "!="}, {"<", "<=", ">", ">="}
 HEADS = {"if", "while", "for", "switch", "catch"}
 SKIPPED_CALLS = {"TENON_ASSERT", "TENON_UNREACHABLE", "static_assert",
                  "sizeof", "decltype", "noexcept", "alignas", "requires"}
-REPORTS = {"Error", "Warning", "Note", "error"}
+REPORT = re.compile(r"(?:Error|Warning|Warn|Note|error)$")
 
 
 @dataclass
@@ -209,7 +209,8 @@ class Finder:
                     reports = is_wording = False
                 i += 1
                 continue
-            reports = reports or item.kind == "name" and text in REPORTS
+            reports = reports or item.kind == "name" and \
+                REPORT.search(text) is not None
             is_wording = is_wording or reports and text == "<<"
             if item.kind == "group" and not is_wording:
                 self.visit(item.items)

@@ -178,7 +178,7 @@ const Edit kEdits[] = {
      [](Sample& s) { s.program.mutable_node(s.state).state = StateId(1u); }},
     {"a result's type that isn't there", "[V-GRAPH-01]",
      [](Sample& s) { s.ResultOf(s.all).type = TypeId(s.num_types()); }},
-    {"a result's name that isn't there", "[V-GRAPH-01]",
+    {"a result's name that isn't there", "error: node #",
      [](Sample& s) { s.ResultOf(s.all).name = StringId(s.num_strings()); }},
     {"an input's type that isn't there", "value #0 has no type [V-GRAPH-01]",
      [](Sample& s) { s.Input(0).type = TypeId(s.num_types()); }},

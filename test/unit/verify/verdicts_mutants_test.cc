@@ -2,6 +2,7 @@
 // sound, and which rule the others break.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -82,6 +83,7 @@ TEST(Verdicts, VOp05KindsOfArguments) {
       // Scalars may be tensors of no dimensions; an alpha can be one, too.
       {"%a : f32[2] = aten.add.Tensor(%x, %x, alpha=%x)", ""},
       {"%a : f32[2] = aten.add.Tensor(%x, None)", "V-OP-05"},
+      {"%a : f32[2] = aten.add.Tensor(%x, %x, alpha=None)", "V-OP-05"},
       {"%a : f32[2] = aten.add.Tensor(%x, %none)", "V-OP-05"},
       // Numbers.
       {"%a : f32[2] = aten.elu.default(%x, 1, True, %f)", ""},
@@ -129,6 +131,8 @@ TEST(Verdicts, VOp06PositionalArgumentsAreAPrefix) {
       // Once it is over, no other one comes; what is unstated opens no gap.
       {"%a : f32[2] = aten.dropout.default(%x, p=0.5, train=True)", ""},
       {"%a : f32[2] = aten.dropout.default(?%x, ?0.5, !True)", ""},
+      {"%a : f32[2] = aten.dropout.default(?%x, !0.5, ?True)", ""},
+      {"%a : f32[2] = aten.dropout.default(input=%x, ?0.5, !True)", "V-OP-06"},
       {"%a : f32[2] = aten.elu.default(input_scale: 1, self=%x)", "V-OP-06"},
   });
 }
@@ -159,6 +163,21 @@ TEST(Verdicts, VOp07And08Results) {
       {"[%a : f32[1], %c : int 3] = aten.split.Tensor(%x, 1)", "V-OP-08"},
       {"[%a : int 3, %c : f32[1]] = aten.split.Tensor(%x, 1)", "V-OP-08"},
       {"None = aten.split.Tensor(%x, 1)", ""},
+      // Numbers among tensors, and None among both.
+      {"%a : f32[1, 2, 4, 4], %c : f32[1, 2, 4], None, None, %d : int 4, "
+       "%e0 : int 4, %g : i64[], %h : i64[], None = "
+       "aten._scaled_dot_product_cudnn_attention.default(%img, %img, %img, "
+       "None, True)",
+       ""},
+      {"%a : f32[1, 2, 4, 4], %c : f32[1, 2, 4], None, None, %d : int 4, "
+       "%e0 : i64[], %g : i64[], %h : i64[], None = "
+       "aten._scaled_dot_product_cudnn_attention.default(%img, %img, %img, "
+       "None, True)",
+       "V-OP-08"},
+      // What isn't there isn't judged.
+      {"[%a : f32[1]] = aten.split.Tensor(%x, 1)\n"
+       "  %c : i64[2] = aten.neg.default(%i)",
+       ""},
   });
 }
 
@@ -212,6 +231,85 @@ TEST(Verdicts, VType01FormsOfTypes) {
   EXPECT_EQ(of_input("f32[s0 - 3]"), "");
 }
 
+TEST(Verdicts, VType01WhatTypesNameIsThere) {
+  const auto of = [](const std::function<void(Context&, Type*)>& edit) {
+    Program program = Parse("graph @main(%x : f32[2]) {\n  return ()\n}\n");
+    Type type = program.type(program.root().inputs[0]);
+    edit(program.context(), &type);
+    program.mutable_value(program.root().inputs[0]).type =
+        program.context().types.Intern(type);
+    return Rules(program, false);
+  };
+  EXPECT_EQ(of([](Context&, Type*) {}), "");
+  EXPECT_EQ(of([](Context& c, Type* t) {
+              t->sizes[0].expr = ExprId(c.exprs.size());
+            }),
+            "V-TYPE-01");
+  EXPECT_EQ(
+      of([](Context& c, Type* t) { t->text = StringId(c.strings.size()); }),
+      "V-TYPE-01");
+  EXPECT_EQ(of([](Context& c, Type* t) {
+              t->device.type = StringId(c.strings.size());
+            }),
+            "V-TYPE-01");
+}
+
+// Expressions in expressions, up to a bound; in ranges, too.
+TEST(Verdicts, VType01ExpressionsMayBeNestedToABound) {
+  for (const int depth : {999, 1000}) {
+    for (const bool in_range : {false, true}) {
+      Program program = Parse(
+          "symbol s0 (integer=True)\nrange s0 in [2, 9]\n"
+          "graph @main(%x : f32[s0]) {\n  return ()\n}\n");
+      const ValueId x = program.root().inputs[0];
+      Type type = program.type(x);
+      ExprId e = type.sizes[0].expr;
+      for (int d = 1; d < depth; ++d)
+        e = program.context().exprs.Call("Abs", {e});
+      if (in_range) {
+        program.ranges.push_back({e, "", {}, {}});
+      } else {
+        type.sizes[0].expr = e;
+        program.mutable_value(x).type = program.context().types.Intern(type);
+      }
+      EXPECT_EQ(Rules(program, false), depth == 999 ? "" : "V-TYPE-01");
+    }
+  }
+}
+
+// A range whose expression a reader didn't understand.
+TEST(Verdicts, VSym02RangesWithoutAnExpression) {
+  Program program = Parse("graph @main(%x : f32[2]) {\n  return ()\n}\n");
+  program.ranges.push_back({ExprId(), "what", 1, 2});
+  program.ranges.push_back({ExprId(), "ever", 1, 2});
+  EXPECT_EQ(Rules(program, false), "");
+}
+
+// What autocast allows inside of it isn't right outside.
+TEST(Verdicts, VType02WhatAutocastAllowsIsNotAllowedElsewhere) {
+  const auto of =
+      [](const std::string& elsewhere) {
+        return RulesOf(R"(
+graph @main(%x : f32[2, 2]) {
+  %a : bf16[2, 2] = higher_order.wrap_with_autocast("cpu", torch.bfloat16, True,
+    None, @inside, %x)
+  %b : )" + elsewhere + R"([2, 2] = call @outside(%x)
+  return (%a, %b)
+}
+graph @inside(%p : f32[2, 2]) {
+  %m : bf16[2, 2] = aten.mm.default(%p, %p)
+  return (%m)
+}
+graph @outside(%q : f32[2, 2]) {
+  %m : )" + elsewhere + R"([2, 2] = aten.mm.default(%q, %q)
+  return (%m)
+}
+)");
+      };
+  EXPECT_EQ(of("f32"), "");
+  EXPECT_EQ(of("bf16"), "V-TYPE-02");
+}
+
 // --- V-EFFECT ---
 
 TEST(Verdicts, VEffect03WritesToWhatSeveralElementsShare) {
@@ -253,7 +351,10 @@ graph @main(%n : f32[2] = buffer "n") {
 
 std::string OfNested(const std::string& node) {
   return RulesOf(
-      "graph @main(%x : f32[2], %xs : f32[5, 2], %p : bool[]) {\n  " + node +
+      "symbol s0 (integer=True)\nrange s0 in [2, 9]\n"
+      "graph @main(%x : f32[2], %xs : f32[5, 2], %p : bool[], "
+      "%n : SymInt(s0)) {\n  " +
+      node +
       R"(
   return ()
 }
@@ -307,7 +408,30 @@ TEST(Verdicts, VOp09And10EveryOperatorFitsItsGraphs) {
     EXPECT_EQ(of("None, None, %z : f32[2]", "@none", "%x"), "V-OP-10")
         << f.before;
     EXPECT_EQ(of("None, %z : i64[2]", "@none", "%x"), "V-TYPE-08") << f.before;
+    // A number may be a literal at one side, but it is no tensor.
+    EXPECT_EQ(of("%y : int 3", "@number", "%n"), "") << f.before;
+    EXPECT_EQ(of("%y : int 3", "@number", "%x"), "V-TYPE-07") << f.before;
+    EXPECT_EQ(of("%y : f32[2]", "@one", "%n"), "V-TYPE-07") << f.before;
   }
+}
+
+// A form that promises a result that isn't there.
+TEST(Verdicts, VOp10ResultsAreCountedWhereTheyAre) {
+  Program program = Parse(R"(
+graph @main(%x : f32[2]) {
+  [%y : f32[2], %z : f32[2]] = higher_order.invoke_subgraph(@three, "name", %x)
+  %u : f32[2] = aten.neg.default(%x)
+  return (%y)
+}
+graph @three(%a : f32[2]) {
+  return (%a, %a, %a)
+}
+)");
+  const NodeId n = program.root().first;
+  Form form = program.context().form(program.node(n).form);
+  form[0].list_size = 3;
+  program.mutable_node(n).form = program.context().InternForm(form);
+  EXPECT_EQ(Rules(program, false), "V-OP-10");
 }
 
 TEST(Verdicts, VOp09SlicesAreHeldToCountsAndDtypes) {
