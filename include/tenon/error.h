@@ -20,7 +20,7 @@ using Errors = std::vector<Error>;
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::move(value)) {}        // NOLINT: implicit
+  Result(T value) : content_(std::move(value)) {}         // NOLINT: implicit
   Result(Errors errors) : content_(std::move(errors)) {}  // NOLINT: implicit
 
   explicit operator bool() const { return ok(); }
@@ -32,9 +32,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &std::get<0>(content_); }
   const T* operator->() const { return &std::get<0>(content_); }
   // Empty when ok().
-  Errors errors() const {
-    return ok() ? Errors() : std::get<1>(content_);
-  }
+  Errors errors() const { return ok() ? Errors() : std::get<1>(content_); }
 
  private:
   std::variant<T, Errors> content_;

@@ -35,9 +35,9 @@ std::vector<ModelLeaf> Model::inputs() const {
   const std::vector<std::string> paths = UserInputPaths(program);
   std::vector<ModelLeaf> out;
   for (const uint32_t i : UserInputPositions(program)) {
-    out.push_back({paths[out.size()],
-                   PrintType(program,
-                             program.value(program.root().inputs[i]).type)});
+    out.push_back(
+        {paths[out.size()],
+         PrintType(program, program.value(program.root().inputs[i]).type)});
   }
   return out;
 }

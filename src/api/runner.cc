@@ -49,9 +49,8 @@ Tensor Borrow(const std::string& path, const TensorView& view,
     return fail("sizes that overflow");
   }
   if (view.data == nullptr && bytes > 0) return fail("no memory is given");
-  return Tensor(
-      Storage::Borrow(view.data, static_cast<size_t>(bytes), nullptr), *dtype,
-      view.sizes, strides, 0);
+  return Tensor(Storage::Borrow(view.data, static_cast<size_t>(bytes), nullptr),
+                *dtype, view.sizes, strides, 0);
 }
 
 }  // namespace
@@ -93,8 +92,7 @@ Result<std::vector<OwnedTensor>> Runner::Run(
   const Program& program = impl_->session->program();
   const std::vector<uint32_t> positions = UserInputPositions(program);
   for (size_t i = 0; i < paths.size(); ++i) {
-    const TypeId type =
-        program.value(program.root().inputs[positions[i]]).type;
+    const TypeId type = program.value(program.root().inputs[positions[i]]).type;
     const bool is_none = program.type(type).kind == TypeKind::kNone;
     if (!is_given[i] && !is_none) {
       diags.Error(Rule::kS5, Place::Node(paths[i])) << "isn't given";

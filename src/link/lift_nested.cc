@@ -114,9 +114,8 @@ class NestedLifter {
     for (const auto& holders : holders_) {
       for (const Holder& h : holders) {
         const Node& node = program_.node(h.node);
-        const bool is_known =
-            node.kind == NodeKind::kDelegateCall ||
-            (node.kind == NodeKind::kOp && CanGrow(h.node));
+        const bool is_known = node.kind == NodeKind::kDelegateCall ||
+                              (node.kind == NodeKind::kOp && CanGrow(h.node));
         if (is_known) continue;
         ok = false;
         diags_.Error(Rule::kUnsupported,
@@ -137,8 +136,8 @@ class NestedLifter {
     if (convention == nullptr) return false;
     const OperandGroup& group = convention->groups.back();
     const auto args = program_.args(n);
-    return group.is_rest || (group.arg < args.size() &&
-                             args[group.arg].kind == ArgKind::kList);
+    return group.is_rest ||
+           (group.arg < args.size() && args[group.arg].kind == ArgKind::kList);
   }
 
   void Lift(const std::vector<GraphId>& graphs) {

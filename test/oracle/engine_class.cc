@@ -30,10 +30,9 @@ TORCH_LIBRARY(tensorrt, m) {
              return std::make_tuple(
                  std::make_tuple(std::string("name"), e->record[1]));
            })
-      .def_pickle([](const EnginePtr& e) { return e->record; },
-                  [](Record r) {
-                    return c10::make_intrusive<Engine>(std::move(r));
-                  });
+      .def_pickle(
+          [](const EnginePtr& e) { return e->record; },
+          [](Record r) { return c10::make_intrusive<Engine>(std::move(r)); });
   m.def(
       "execute_engine(Tensor[] input_tensors, "
       "__torch__.torch.classes.tensorrt.Engine engine) -> Tensor[]");

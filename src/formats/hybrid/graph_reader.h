@@ -38,8 +38,8 @@ class GraphReader {
     Module* module;
     GraphId graph;
     std::unordered_map<std::string_view, Item> names;
-    RegionId region;             // where its nodes come from (J-13)
-    std::string_view node;       // being read
+    RegionId region;          // where its nodes come from (J-13)
+    std::string_view node;    // being read
     MetadataId metadata;      // of that node
     std::vector<Item> bound;  // per placeholder
     size_t next_placeholder = 0;

@@ -34,11 +34,10 @@ class SparseBlob {
   explicit SparseBlob(const std::string& path) : path_(path) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
     const unsigned char last = 0x5A;
-    is_written_ = fd >= 0 &&
-                  pwrite(fd, &last, 1, static_cast<off_t>(kSize - 1)) == 1;
-    data_ = is_written_
-                ? mmap(nullptr, kSize, PROT_READ, MAP_SHARED, fd, 0)
-                : MAP_FAILED;
+    is_written_ =
+        fd >= 0 && pwrite(fd, &last, 1, static_cast<off_t>(kSize - 1)) == 1;
+    data_ = is_written_ ? mmap(nullptr, kSize, PROT_READ, MAP_SHARED, fd, 0)
+                        : MAP_FAILED;
     if (fd >= 0) close(fd);
   }
   ~SparseBlob() {
@@ -49,9 +48,7 @@ class SparseBlob {
   SparseBlob& operator=(const SparseBlob&) = delete;
 
   bool is_mapped() const { return data_ != MAP_FAILED; }
-  Bytes bytes() const {
-    return {static_cast<const std::byte*>(data_), kSize};
-  }
+  Bytes bytes() const { return {static_cast<const std::byte*>(data_), kSize}; }
 
  private:
   const std::string path_;
@@ -91,8 +88,8 @@ TEST(Large, K501AConstantAbove4GiB) {
   Diagnostics diags;
   ASSERT_TRUE(WritePt2(program, path, Pt2WriteOptions(), diags))
       << diags.ToString();
-  auto back = ReadPt2(path, std::make_shared<Context>(), Pt2ReadOptions(),
-                      diags);
+  auto back =
+      ReadPt2(path, std::make_shared<Context>(), Pt2ReadOptions(), diags);
   unlink(path.c_str());
   ASSERT_TRUE(back) << diags.ToString();
   ASSERT_EQ(back->state.storages.size(), 1u);
