@@ -69,8 +69,17 @@ def test_joined_program_computes_what_eager_does(name):
     check_eager(case, gm, tensors, mod)
 
 
+# torch.export.save itself can't write these, whoever made them.
+TORCH_CANNOT_SAVE = {
+    "ret_empty_tuple": "a program without outputs",
+    "state_empty_tensor": "a weight without elements",
+}
+
+
 @pytest.mark.parametrize("name", cases("ok"))
-def test_torch_saves_and_loads_the_joined_program(name):
+def test_torch_saves_and_loads_the_joined_program(name, request):
+    if name in TORCH_CANNOT_SAVE:
+        request.applymarker(pytest.mark.xfail(reason=TORCH_CANNOT_SAVE[name], strict=True))
     case, gm, tensors = load(name)
     ep = tenon_pt2.join(gm, *first_call(case, tensors))
     file = io.BytesIO()
@@ -136,8 +145,9 @@ def recursive():
     x = g.ph("x")
     g.out(g.mod("self", x))
     child = hybrid_lib.module(g)
-    child._modules["self"] = child
     h = hybrid_lib.G()
     y = h.ph("y")
     h.out(h.mod("child", y))
-    return hybrid_lib.module(h, {"child": child})
+    root = hybrid_lib.module(h, {"child": child})
+    child._modules["self"] = child  # now: generating code would never end
+    return root

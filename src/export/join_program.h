@@ -26,6 +26,9 @@ namespace tenon {
 struct JoinProgramOptions {
   // Delegates whose graph is known become plain operators again.
   bool inline_delegates = false;
+  // With it: delegates whose graph isn't known stay calls; else they are an
+  // error.
+  bool keep_unknown_delegates = false;
   // Ends after this phase's name, leaving the program as it is then; "" = all.
   std::string stop_after;
   // All rules hold after every phase, and with this they are checked there, so

@@ -290,27 +290,40 @@ Status JoinAll(Program* program, Diagnostics& diags) {
   return {};
 }
 
-Status ExpandDelegates(Program* program, Diagnostics& diags) {
+Status ExpandDelegates(Program* program, Diagnostics& diags,
+                       bool keep_unknown) {
   bool ok = true;
   for (const Delegate& d : program->delegates) {
-    if (d.source.valid()) continue;
+    if (d.source.valid() || keep_unknown) continue;
     ok = false;
     diags.Error(Rule::kUnsupported,
                 Place::Node(std::string(program->view(d.name))))
         << "the delegate doesn't say which graph it was compiled from";
   }
   if (!ok) return Failure{};
+  std::vector<Delegate> kept;
+  std::vector<DelegateId> new_ids;
+  for (Delegate& d : program->delegates) {
+    new_ids.push_back(d.source.valid() ? DelegateId()
+                                       : DelegateId(kept.size()));
+    if (!d.source.valid()) kept.push_back(d);
+  }
   for (uint32_t g = 0; g < program->num_graphs(); ++g) {
     if (program->graph(GraphId(g)).is_erased) continue;
     for (const NodeId n : program->nodes(GraphId(g))) {
       Node& node = program->mutable_node(n);
       if (node.kind != NodeKind::kDelegateCall) continue;
+      const DelegateId stays = new_ids[node.delegate.index];
+      if (stays.valid()) {
+        node.delegate = stays;
+        continue;
+      }
       node.kind = NodeKind::kChildCall;
       node.child = program->delegates[node.delegate.index].source;
       node.delegate = DelegateId();
     }
   }
-  program->delegates.clear();
+  program->delegates = std::move(kept);
   return {};
 }
 

@@ -34,7 +34,9 @@ constexpr uint64_t kMaxJoinedNodes = 250'000'000;
 Status JoinAll(Program* program, Diagnostics& diags);
 
 // Turns delegate calls into calls of the graphs that they were compiled from.
-// Fails, changing nothing, on a delegate without one.
-Status ExpandDelegates(Program* program, Diagnostics& diags);
+// Fails, changing nothing, on a delegate without one; with `keep_unknown`, such
+// delegates stay.
+Status ExpandDelegates(Program* program, Diagnostics& diags,
+                       bool keep_unknown = false);
 
 }  // namespace tenon

@@ -136,6 +136,7 @@ class Joined {
         program_.emplace(std::move(*read));
         JoinProgramOptions options;
         options.inline_delegates = inline_delegates;
+        options.keep_unknown_delegates = true;
         const auto report = JoinProgram(&*program_, options, diags);
         is_fine = report.ok();
         if (is_fine) digest_ = report->result_digest.ToHex();

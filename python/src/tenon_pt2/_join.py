@@ -102,7 +102,9 @@ def _exported(gm, document, ranges, args, kwargs):
     constants.update(payloads)
     in_spec, out_spec = _specs.specs_of(gm)
     names = joined.forward_arg_names
-    if in_spec is None:
+    if in_spec is not None:
+        names = _specs.argument_names(gm)
+    else:
         in_spec, out_spec = _specs.spec_of(joined.in_spec), _specs.spec_of(joined.out_spec)
     example = None
     if args or kwargs:

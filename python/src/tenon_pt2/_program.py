@@ -146,7 +146,10 @@ def _guards(users, in_spec, names):
     paths = []
     for path, _ in pytree.tree_leaves_with_path(pytree.tree_unflatten([0] * len(users), in_spec)):
         # (args or kwargs, argument, ...)
-        argument = names[path[1].idx] if path[0].idx == 0 and names else getattr(path[1], "key", path[1])
+        if path[0].idx == 1:
+            argument = path[1].key
+        else:
+            argument = names[path[1].idx] if names else f"args_{path[1].idx}"
         paths.append(f"[{str(argument)!r}]{pytree.keystr(path[2:])}")
     shape_env, sources = None, {}
     for node, path in zip(users, paths):

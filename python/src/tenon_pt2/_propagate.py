@@ -26,7 +26,7 @@ def propagate(gm, args, kwargs, in_spec, dynamic_shapes):
     fakes = [dims.fake(mode, n, leaf, shape) for n, leaf, shape in zip(placeholders, leaves, shapes)]
     dims.relate()
     vals = {}
-    _run(gm, fakes, mode, vals, "")
+    _run(gm, fakes, mode, vals, "", (gm,))
     return vals, dims.ranges()
 
 
@@ -143,7 +143,7 @@ class _Dims:
         return out
 
 
-def _run(module, inputs, mode, vals, path):
+def _run(module, inputs, mode, vals, path, open_modules):
     values = {}
     given = iter(inputs)
     for node in module.graph.nodes:
@@ -161,26 +161,29 @@ def _run(module, inputs, mode, vals, path):
         elif node.op == "output":
             return look(node.args[0])
         else:
-            value = _call(module, node, look(node.args), look(node.kwargs), mode, vals, place)
+            value = _call(module, node, look(node.args), look(node.kwargs), mode, vals, place, open_modules)
         values[node] = value
         if not isinstance(value, torch.nn.Module):
             vals[node] = value
     return None
 
 
-def _call(module, node, args, kwargs, mode, vals, place):
+def _call(module, node, args, kwargs, mode, vals, place, open_modules):
     try:
         if node.op == "call_module":
             child = operator.attrgetter(node.target)(module)
             if isinstance(child, fx.GraphModule):
-                return _run(child, _bound(child, args, kwargs, place), mode, vals, place + "/")
+                if any(child is m for m in open_modules):
+                    fail("J-7", place, f"child '{node.target}' reaches itself")
+                bound = _bound(child, args, kwargs, place)
+                return _run(child, bound, mode, vals, place + "/", (*open_modules, child))
             if "val" in node.meta:
                 return node.meta["val"]
             with mode:
                 return child(*args, **kwargs)
         with mode:
             return node.target(*args, **kwargs)
-    except (TenonError, RecursionError):
+    except TenonError:
         raise
     except Exception as e:
         fail("V-OP-05", place, f"torch refuses the call: {e}")

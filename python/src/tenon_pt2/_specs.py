@@ -14,6 +14,15 @@ def specs_of(gm):
     return codegen.pytree_info.in_spec, codegen.pytree_info.out_spec
 
 
+def argument_names(gm):
+    """The names of forward's arguments, where the module states them."""
+    info = gm.graph._codegen.pytree_info
+    args, kwargs = info.in_spec.children()
+    count = len(list(args.children())) + len(list(kwargs.children()))
+    names = [n for n in info.orig_args if n != "self"]
+    return names if len(names) == count else None
+
+
 def spec_text(spec):
     """A TreeSpec as the document writes it; leaf i is placeholder or output i."""
     count = 0

@@ -48,8 +48,8 @@ def dims_text(symbols, given):
     for name, (symbol, shape_env) in symbols.items():
         low, high = range_of(symbol, shape_env, given)
         dim = {"min": low, "max": high}
-        values = getattr(shape_env, "backed_var_to_val", None) or getattr(shape_env, "var_to_val", {})
-        hint = values.get(symbol)
+        name_of_values = "backed_var_to_val" if hasattr(shape_env, "backed_var_to_val") else "var_to_val"
+        hint = getattr(shape_env, name_of_values).get(symbol)
         if hint is not None and getattr(hint, "is_Integer", False):
             dim["hint"] = int(hint)
         dims[name] = {k: v for k, v in dim.items() if v is not None}
