@@ -12,6 +12,7 @@ namespace {
 
 struct Tolerance {
   double relative, absolute;
+  double epsilon = 0;  // spacing of the dtype's numbers at 1
 };
 
 // torch.testing.assert_close's defaults.
@@ -19,15 +20,15 @@ Tolerance ToleranceOf(DType dtype) {
   switch (dtype) {
     case DType::kFloat64:
     case DType::kComplex128:
-      return {1e-7, 1e-7};
+      return {1e-7, 1e-7, 0x1p-52};
     case DType::kFloat32:
     case DType::kComplex64:
-      return {1.3e-6, 1e-5};
+      return {1.3e-6, 1e-5, 0x1p-23};
     case DType::kFloat16:
     case DType::kComplex32:
-      return {1e-3, 1e-5};
+      return {1e-3, 1e-5, 0x1p-10};
     case DType::kBFloat16:
-      return {1.6e-2, 1e-5};
+      return {1.6e-2, 1e-5, 0x1p-7};
     default:
       return IsFloating(dtype) ? Tolerance{0.25, 0.25} : Tolerance{0, 0};
   }
@@ -56,6 +57,12 @@ void CompareElement(std::complex<double> x, std::complex<double> y,
   const double allowed = tolerance.absolute + tolerance.relative * std::abs(y);
   out->max_difference = std::max(out->max_difference, shown);
   const double relative = allowed > 0 ? shown / allowed : INFINITY;
+  if (tolerance.epsilon > 0) {
+    const double size = std::max(std::abs(y), 0x1p-126);
+    const double spacing =
+        tolerance.epsilon * std::exp2(std::floor(std::log2(size)));
+    out->max_ulps = std::max(out->max_ulps, shown / spacing);
+  }
   out->max_relative =
       std::max(out->max_relative, std::isnan(relative) ? INFINITY : relative);
 }

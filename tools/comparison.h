@@ -13,6 +13,8 @@ struct Comparison {
   double max_difference = 0;
   // Largest difference over what the dtype tolerates: at most 1 is fine.
   double max_relative = 0;
+  // Largest difference over the spacing of the dtype's numbers there.
+  double max_ulps = 0;
   std::string found, expected;  // where the kinds differ
 
   bool is_close() const { return has_same_kind && max_relative <= 1; }

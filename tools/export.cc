@@ -6,6 +6,7 @@
 #include "picture.h"
 #include "read_program.h"
 #include "report_text.h"
+#include "run_both.h"
 #include "verbs.h"
 #include "verdict.h"
 #include "write_program.h"
@@ -34,7 +35,11 @@ constexpr std::array kOwnOptions = {
     Option{"--random-cut", 0, "N",
            "Cuts at random places, in up to N kinds of regions, instead of by "
            "what backends take: for tests."},
-    Option{"--seed", 's', "S", "For --random-cut. Default: 0."},
+    Option{"--try", 0, "N",
+           "Runs both programs on N random inputs, smallest and largest sizes "
+           "included, and reports the largest difference of each output, "
+           "mutation and region; ends with 1 when one isn't tolerated."},
+    Option{"--seed", 's', "S", "For --random-cut and --try. Default: 0."},
     Option{"--method", 'm', "NAME",
            "The method to read. Default: 'model', or the only one."},
 };
@@ -87,6 +92,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
       line.arguments()[0], std::make_shared<Context>(), read, diags);
   if (!loaded) return Finish(diags, console);
 
+  std::string usage;
+  const auto num_runs = line.GetCount("--try", 0, 1'000'000, &usage);
+  if (!num_runs) return FailUsage(usage, console);
+  const Program source = loaded->program.Clone();
   const auto report = ExportProgram(&loaded->program, *options, diags);
   if (!report || !WriteFiles(line, loaded->program, *report, console, diags)) {
     return Finish(diags, console);
@@ -100,6 +109,20 @@ ExitCode Run(const CommandLine& line, Console& console) {
     text.explain = line.Has("--explain");
     text.phases = line.Has("--time");
     console.Out(ReportAsText(*report, text));
+  }
+  if (*num_runs > 0) {
+    const auto tried =
+        TryExport(source, loaded->program, *num_runs, options->cut_seed, diags);
+    if (tried) {
+      // Results may be what standard output holds.
+      const bool is_text = !line.Has("--json") && !line.Has("--dot");
+      if (is_text) {
+        console.Out(TriedAsText(*tried));
+      } else {
+        console.Err(TriedAsText(*tried));
+      }
+      if (!tried->is_close()) return ExitCode::kFinding;
+    }
   }
   return Finish(diags, console);
 }
@@ -120,7 +143,8 @@ const Verb kExportVerb = {
     "tenon export model.pt2 -o hybrid.pt2 --backend cpu\n"
     "tenon export model.pt2 -o same.pt2 --backend none --random-cut 3\n"
     "tenon export model.pt2 -o hybrid.pt2 -b cpu --deny aten.softmax "
-    "--explain\n",
+    "--explain\n"
+    "tenon export model.pt2 -o hybrid.pt2 -b cpu --try 10\n",
     kOptions,
     Run};
 

@@ -230,9 +230,11 @@ Expected<std::vector<RuntimeValue>> Session::RunFlat(
   }
   InterpreterOptions interpreter;
   interpreter.delegates = delegates_.get();
-  if (options_.observer) {
-    interpreter.observer = [this](NodeId n, std::span<const RuntimeValue>) {
-      options_.observer(n);
+  if (options_.observer || options_.values_observer) {
+    interpreter.observer = [this](NodeId n,
+                                  std::span<const RuntimeValue> values) {
+      if (options_.observer) options_.observer(n);
+      if (options_.values_observer) options_.values_observer(n, values);
     };
   }
   auto outputs = Interpret(*program_, Program::kRoot, std::move(inputs),

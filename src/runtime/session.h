@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct SessionOptions {
   BackendOptions backend;
   // After each node of the root graph; for progress.
   std::function<void(NodeId)> observer;
+  // The same with the node's results.
+  std::function<void(NodeId, std::span<const RuntimeValue>)> values_observer;
 };
 
 // Delegate calls run on their backends, all other nodes on the reference
