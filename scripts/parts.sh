@@ -25,6 +25,15 @@ read_counts() {
     /tests passed, [0-9]+ tests? failed out of [0-9]+/ {
       failed = $4; passed = $NF - failed
     }
+    # pytest: [2 failed, ]303 passed[, 1 skipped][, 1 error] in 12.30s
+    match($0, /[0-9]+ (passed|failed|errors?).* in [0-9.]+s/) {
+      passed = failed = 0
+      n = split(substr($0, RSTART), word, /[ ,=]+/)
+      for (i = 2; i <= n; ++i) {
+        if (word[i] == "passed") passed = word[i - 1]
+        if (word[i] ~ /^(failed|errors?)$/) failed += word[i - 1]
+      }
+    }
     END { print passed + 0, failed + 0 }' "$1"
 }
 
