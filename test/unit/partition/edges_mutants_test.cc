@@ -291,5 +291,43 @@ graph @main(%x : f32[s0], %y : f32[s0] device cuda:0, %n : SymInt(s0)) {
   EXPECT_EQ(Regions(program, plan), "a b c d | e f");
 }
 
+TEST(Devices, K712EachOfThreeHasItsRegion) {
+  const Program program = ParseText(R"(
+graph @main(%x : f32[2], %y : f32[2] device cuda:0,
+            %z : f32[2] device cuda:1) {
+  %a : f32[2] = aten.relu.default(%x)
+  %b : f32[2] device cuda:0 = aten.relu.default(%y)
+  %c : f32[2] device cuda:1 = aten.relu.default(%z)
+  %d : f32[2] device cuda:0 = aten.relu.default(%b)
+  return (%a, %c, %d)
+}
+)");
+  const PickyBackend backend("picky");
+  EXPECT_EQ(Regions(program, Plan(program, {Ask(backend)})), "a | b d | c");
+}
+
+// An operator lies where its graphs do, as long as that is one place.
+TEST(Devices, K712GraphsOnOneDeviceAreTaken) {
+  const Program program = ParseText(R"(
+graph @main(%x : f32[2], %y : f32[2] device cuda:0,
+            %p : bool[] device cuda:0) {
+  %a : f32[2] = aten.relu.default(%x)
+  %b : f32[2] device cuda:0 = higher_order.cond(%p, @yes, @no, [%y]) single_return False
+  %c : f32[2] device cuda:0 = higher_order.cond(%p, @no, @yes, [%b]) single_return False
+  return (%a, %c)
+}
+graph @yes(%t : f32[2] device cuda:0) {
+  %s : f32[2] device cuda:0 = aten.sin.default(%t)
+  return (%s)
+}
+graph @no(%t : f32[2] device cuda:0) {
+  %s : f32[2] device cuda:0 = aten.cos.default(%t)
+  return (%s)
+}
+)");
+  const PickyBackend backend("picky");
+  EXPECT_EQ(Regions(program, Plan(program, {Ask(backend)})), "a | b c");
+}
+
 }  // namespace
 }  // namespace tenon
