@@ -66,8 +66,8 @@ class Joiner {
 
   Status Join() {
     if (options_.inline_delegates) {
-      TENON_TRY(ExpandDelegates(&program_, diags_,
-                                options_.keep_unknown_delegates));
+      TENON_TRY(
+          ExpandDelegates(&program_, diags_, options_.keep_unknown_delegates));
     }
     return JoinAll(&program_, diags_);
   }
