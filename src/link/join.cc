@@ -133,12 +133,25 @@ void JoinBound(Program* program, GraphId parent, NodeId call, JoinMode mode,
   program->Erase(parent, call);
 }
 
+// What joining needs to know of a graph's nodes.
+struct GraphParts {
+  uint64_t num_nodes = 0;     // the output included
+  std::vector<NodeId> calls;  // of children
+  std::vector<GraphId> held;  // operands of control flow
+};
+
 // Graphs that the root reaches through calls and nested graphs, callees before
 // callers. Reports cycles.
 class ReachableGraphs {
  public:
   ReachableGraphs(const Program& program, Diagnostics& diags)
-      : program_(program), diags_(diags), state_(program.num_graphs()) {}
+      : program_(program),
+        diags_(diags),
+        state_(program.num_graphs()),
+        parts_(program.num_graphs()) {}
+
+  // Of a graph that was collected.
+  const GraphParts& parts(GraphId g) const { return parts_[g.index]; }
 
   Expected<std::vector<GraphId>> Collect() {
     // An explicit stack: nesting is as deep as the input says.
@@ -170,14 +183,25 @@ class ReachableGraphs {
     size_t next = 0;
   };
 
+  // The one walk over a graph's nodes: large programs don't fit a cache.
   void Push(GraphId g) {
     Entry entry;
     entry.graph = g;
+    GraphParts& parts = parts_[g.index];
     for (const NodeId n : program_.nodes(g)) {
-      program_.ForEachNestedGraph(
-          n, [&](GraphId callee) { entry.callees.push_back(callee); });
-      // The graphs that delegates stand for hold calls of their own.
+      ++parts.num_nodes;
       const Node& node = program_.node(n);
+      if (node.kind == NodeKind::kOp && !MayHoldGraphs(node.op)) continue;
+      if (node.kind == NodeKind::kChildCall) {
+        parts.calls.push_back(n);
+        entry.callees.push_back(node.child);
+      }
+      program_.ForEachArg(node.args, [&](const Arg& arg, ArgId) {
+        if (arg.kind != ArgKind::kGraph) return;
+        parts.held.push_back(arg.graph);
+        entry.callees.push_back(arg.graph);
+      });
+      // The graphs that delegates stand for hold calls of their own.
       if (node.kind != NodeKind::kDelegateCall) continue;
       const GraphId source = program_.delegates[node.delegate.index].source;
       if (source.valid()) entry.callees.push_back(source);
@@ -186,9 +210,16 @@ class ReachableGraphs {
     stack_.push_back(std::move(entry));
   }
 
+  // Operators of the schema table take no graphs.
+  bool MayHoldGraphs(OpId op) const {
+    const OpInfo& info = program_.context().op(op);
+    return info.is_higher_order || info.schema == nullptr;
+  }
+
   const Program& program_;
   Diagnostics& diags_;
   std::vector<State> state_;
+  std::vector<GraphParts> parts_;  // by graph
   std::vector<Entry> stack_;
   std::vector<GraphId> order_;
 };
@@ -201,12 +232,10 @@ class JoinedSize {
       : program_(program), sizes_(program.num_graphs(), 0) {}
 
   // Callees first.
-  void Add(GraphId g) {
-    uint64_t size = 1;
-    for (const NodeId n : program_.nodes(g)) {
-      const Node& node = program_.node(n);
-      const uint64_t added =
-          node.kind == NodeKind::kChildCall ? sizes_[node.child.index] : 1;
+  void Add(GraphId g, const GraphParts& parts) {
+    uint64_t size = 1 + parts.num_nodes - parts.calls.size();
+    for (const NodeId n : parts.calls) {
+      const uint64_t added = sizes_[program_.node(n).child.index];
       if (__builtin_add_overflow(size, added, &size)) size = UINT64_MAX;
     }
     sizes_[g.index] = size;
@@ -243,11 +272,12 @@ Status JoinCall(Program* program, GraphId parent, NodeId call, JoinMode mode,
 }
 
 Status JoinAll(Program* program, Diagnostics& diags) {
-  auto order = ReachableGraphs(*program, diags).Collect();
+  ReachableGraphs graphs(*program, diags);
+  const auto order = graphs.Collect();
   if (!order) return Failure{};
   // Everything is checked before anything changes.
   JoinedSize size(*program);
-  for (const GraphId g : *order) size.Add(g);
+  for (const GraphId g : *order) size.Add(g, graphs.parts(g));
   if (size.largest() > kMaxJoinedNodes) {
     return diags.Error(Rule::kUnsupported,
                        Place::Node(std::string(program->view(
@@ -259,12 +289,9 @@ Status JoinAll(Program* program, Diagnostics& diags) {
   std::vector<uint32_t> calls_left(program->num_graphs(), 0);
   bool ok = true;
   for (const GraphId g : *order) {
-    for (const NodeId n : program->nodes(g)) {
-      // A graph that is also an operand of control flow must stay.
-      program->ForEachArg(program->node(n).args, [&](const Arg& arg, ArgId) {
-        if (arg.kind == ArgKind::kGraph) ++calls_left[arg.graph.index];
-      });
-      if (program->node(n).kind != NodeKind::kChildCall) continue;
+    // A graph that is also an operand of control flow must stay.
+    for (const GraphId held : graphs.parts(g).held) ++calls_left[held.index];
+    for (const NodeId n : graphs.parts(g).calls) {
       auto binding = Bind(*program, g, n, diags);
       if (!binding) {
         ok = false;
