@@ -274,18 +274,19 @@ class WiringHasher {
         h.Add(context_.view(e.fqn));
         h.Add(TypeDigest(e.type));
         if (e.type.valid()) AddSymInt(program_.type(e.type).storage_offset, &h);
+        bool is_first = false;
         if (e.storage.valid()) {
           StringId& first = first_fqn[e.storage.index];
-          if (first.valid()) {
-            h.Add(context_.view(first));
-          } else {
+          is_first = !first.valid();
+          if (is_first) {
             first = e.fqn;
+          } else {
+            h.Add(context_.view(first));
           }
         }
         state_digests_[i] = h.Finish();
-        if (e.storage.valid() && first_fqn[e.storage.index] == e.fqn) {
-          storage_identities_[e.storage.index] = state_digests_[i];
-        }
+        // By position in the table: two entries may have one name.
+        if (is_first) storage_identities_[e.storage.index] = state_digests_[i];
       }
     }
     return state_digests_[id.index];

@@ -38,6 +38,40 @@ std::string Differ(const std::string& what, const std::string& got,
   return got == want ? "" : what + ": " + got + " instead of " + want;
 }
 
+// Facts that aren't checked here, and why. Any other name is a failure.
+struct Elsewhere {
+  std::string_view name, reason;
+  bool is_prefix = false;
+};
+constexpr Elsewhere kElsewhere[] = {
+    {"region_inputs", "checked with the regions"},
+    {"hint_is_illegal", "checked with the regions"},
+    {"hint_may_need_splitting", "checked with the regions"},
+    {"regions_have_different_bodies", "the results of both calls differ"},
+    {"siblings", "the results of both regions are compared"},
+    {"order_outside", "the results depend on it"},
+    {"read_results_after_all_runs", "results are the caller's own memory"},
+    {"must_not_execute", "nothing in a file is ever executed"},
+    {"acyclic", "the verifier refuses cycles"},
+    // Not checked, for want of the feature or of a way to ask for it.
+    {"fold_constants", "there is no pass that folds constants"},
+    {"run_cleanup_passes", "there are no clean-up passes"},
+    {"set_output_names", "outputs can't be named"},
+    {"move_device", "there is no pass that moves a program"},
+    {"shared_cache_dir", "backends keep no cache"},
+    {"block_profile", "no backend here has profiles"},
+    {"methods", "each method is run by itself"},
+    {"sequence", "each method is run by itself"},
+    {"last_run", "files aren't written between runs"},
+    {"initial", "state isn't replaced by name"},
+    {"after_update_", "state isn't replaced by name", true},
+    {"supported_ops", "the case's own partition isn't repeated"},
+    {"unsupported", "the case's own partition isn't repeated"},
+    {"cut_every", "the case's own partition isn't repeated"},
+    {"deterministic_runs", "the case's own partition isn't repeated"},
+    {"leaf_order", "the spec is compared, paths of attributes aren't known"},
+};
+
 class Facts {
  public:
   Facts(const Program& program, const std::string& path)
@@ -74,7 +108,14 @@ class Facts {
     }
     if (name == "opaque_container") return Container(want);
     if (name == "custom_obj") return Objects(want);
-    return "";
+    if (name == "payload_bytes") return ObjectBytes(what, want);
+    if (name == "fields") return Fields(want);
+    for (const Elsewhere& e : kElsewhere) {
+      if (e.name == name || (e.is_prefix && name.starts_with(e.name))) {
+        return "";
+      }
+    }
+    return "the fact '" + what + "' isn't known to this driver";
   }
 
  private:
@@ -243,6 +284,33 @@ class Facts {
     const bool has = (p_.in_spec && HasType(*p_.in_spec, type)) ||
                      (p_.out_spec && HasType(*p_.out_spec, type));
     return has ? "" : "no container of type " + std::string(type);
+  }
+
+  // Of the opaque objects' records.
+  std::string ObjectBytes(const std::string& what, Json want) const {
+    size_t bytes = 0;
+    for (const StateEntry& e : p_.state.entries) {
+      if (e.kind == StateKind::kObject && e.storage.valid()) {
+        bytes += p_.state.storage(e.storage).bytes.size();
+      }
+    }
+    return Count(what, bytes, want);
+  }
+
+  // Names that a container's context has to hold.
+  std::string Fields(Json want) const {
+    for (const std::string& field : TextsOf(want)) {
+      const bool has = (p_.in_spec && HasField(*p_.in_spec, field)) ||
+                       (p_.out_spec && HasField(*p_.out_spec, field));
+      if (!has) return "no container with the field " + field;
+    }
+    return "";
+  }
+  static bool HasField(const TreeSpec& spec, const std::string& field) {
+    return spec.context.find("\"" + field + "\"") != std::string::npos ||
+           std::any_of(
+               spec.children.begin(), spec.children.end(),
+               [&](const TreeSpec& child) { return HasField(child, field); });
   }
 
   std::string Objects(Json want) const {
