@@ -112,6 +112,35 @@ GraphId CloneGraph(const Program& from, GraphId graph, Program* to,
   return Cloner(from, to, map).Copy(graph);
 }
 
+NodeId ReplaceCall(Program* program, GraphId graph, NodeId call,
+                   const std::vector<TypeId>& types) {
+  const Node old = program->node(call);
+  const NodeId n = program->NewNode(old.kind);
+  Node& node = program->mutable_node(n);
+  node.delegate = old.delegate;
+  node.name = old.name;
+  node.has_name = old.has_name;
+  node.metadata = old.metadata;
+  node.region = old.region;
+  const ArgRange args = program->NewArgs(old.args.count);
+  program->SetArgRange(n, args);
+  for (uint32_t i = 0; i < old.args.count; ++i) {
+    program->CopyArg(old.args[i], args[i], n);
+  }
+  const ValueRange results =
+      program->NewResults(n, static_cast<uint32_t>(types.size()));
+  for (uint32_t r = 0; r < results.count; ++r) {
+    const bool is_old = r < old.results.count;
+    Value& value = program->mutable_value(results[r]);
+    value.type = types[r];
+    value.name = is_old ? program->value(old.results[r]).name : old.name;
+    if (is_old) program->ReplaceAllUses(old.results[r], results[r]);
+  }
+  program->InsertBefore(graph, call, n);
+  program->Erase(graph, call);
+  return n;
+}
+
 Program ExtractGraph(const Program& program, GraphId graph) {
   Program out(program.shared_context());
   CloneMap map;

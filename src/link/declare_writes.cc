@@ -5,6 +5,7 @@
 
 #include "analysis/effects.h"
 #include "analysis/origins.h"
+#include "ir/clone.h"
 
 namespace tenon {
 namespace {
@@ -75,38 +76,15 @@ void InsertArgs(Program* program, NodeId n, const std::vector<ValueId>& values,
   program->ReplaceArgs(n, args);
 }
 
-// Results can't grow in place: a call with more of them takes the node's role.
 void AddCallResults(Program* program, GraphId graph, NodeId call,
-                    const std::vector<TypeId>& types) {
-  const Node old = program->node(call);
-  const NodeId n = program->NewNode(NodeKind::kDelegateCall);
-  Node& node = program->mutable_node(n);
-  node.delegate = old.delegate;
-  node.name = old.name;
-  node.has_name = old.has_name;
-  node.metadata = old.metadata;
-  node.region = old.region;
-  const ArgRange args = program->NewArgs(old.args.count);
-  program->SetArgRange(n, args);
-  for (uint32_t i = 0; i < old.args.count; ++i) {
-    program->CopyArg(old.args[i], args[i], n);
-  }
-  const ValueRange results = program->NewResults(
-      n, old.results.count + static_cast<uint32_t>(types.size()));
+                    const std::vector<TypeId>& added) {
+  std::vector<TypeId> types;
+  const ValueRange results = program->node(call).results;
   for (uint32_t r = 0; r < results.count; ++r) {
-    Value& value = program->mutable_value(results[r]);
-    if (r < old.results.count) {
-      const Value& before = program->value(old.results[r]);
-      value.type = before.type;
-      value.name = before.name;
-      program->ReplaceAllUses(old.results[r], results[r]);
-    } else {
-      value.type = types[r - old.results.count];
-      value.name = old.name;
-    }
+    types.push_back(program->value(results[r]).type);
   }
-  program->InsertBefore(graph, call, n);
-  program->Erase(graph, call);
+  types.insert(types.end(), added.begin(), added.end());
+  ReplaceCall(program, graph, call, types);
 }
 
 // The outputs of a delegate that are missing; their types.

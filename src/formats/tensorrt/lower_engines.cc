@@ -13,39 +13,10 @@
 #include "formats/tensorrt/engine_object.h"
 #include "formats/tensorrt/engine_record.h"
 #include "formats/tensorrt/remove_state.h"
+#include "ir/clone.h"
 
 namespace tenon {
 namespace {
-
-// Results can't grow in place: a call with more of them takes the node's role.
-NodeId WithResults(Program* program, GraphId graph, NodeId call,
-                   const std::vector<TypeId>& types) {
-  const Node old = program->node(call);
-  const NodeId n = program->NewNode(old.kind);
-  Node& node = program->mutable_node(n);
-  node.delegate = old.delegate;
-  node.name = old.name;
-  node.has_name = old.has_name;
-  node.metadata = old.metadata;
-  node.region = old.region;
-  const ArgRange args = program->NewArgs(old.args.count);
-  program->SetArgRange(n, args);
-  for (uint32_t i = 0; i < old.args.count; ++i) {
-    program->CopyArg(old.args[i], args[i], n);
-  }
-  const ValueRange results =
-      program->NewResults(n, static_cast<uint32_t>(types.size()));
-  for (uint32_t r = 0; r < results.count; ++r) {
-    Value& value = program->mutable_value(results[r]);
-    value.type = types[r];
-    if (r >= old.results.count) continue;
-    value.name = program->value(old.results[r]).name;
-    program->ReplaceAllUses(old.results[r], results[r]);
-  }
-  program->InsertBefore(graph, call, n);
-  program->Erase(graph, call);
-  return n;
-}
 
 class EngineLowering {
  public:
@@ -284,7 +255,7 @@ class EngineLowering {
     program_.ReplaceArgs(n, args);
     const ValueRange old = program_.node(n).results;
     if (old.count == call.outputs.size()) return;
-    const NodeId grown = WithResults(&program_, call.graph, n, call.outputs);
+    const NodeId grown = ReplaceCall(&program_, call.graph, n, call.outputs);
     for (uint32_t r = 0; r < old.count; ++r) {
       moved_.emplace(old[r].index, program_.node(grown).results[r]);
     }
