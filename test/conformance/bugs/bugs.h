@@ -1,7 +1,8 @@
 // What must hold of the acceptance cases from public bug reports.
 //
 //   read     the file opens and verifies; or, where it is damaged, is refused
-//   facts    what the case says of state, signature, names, sizes; facts.cc lists
+//   facts    what the case says of state, signature, names, sizes; facts.cc
+//   lists
 //            those that it does not check, with the reason
 //   run      each recorded call gives what PyTorch got, on one instance; calls
 //            that must be refused are, with the state as before
