@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/effects.h"
+#include "ir/call_binding.h"
 #include "ir/higher_order.h"
 
 namespace tenon {
@@ -434,33 +435,24 @@ class WiringHasher {
 
   // Hashes a called graph as if its nodes stood here.
   void Enter(NodeId call, GraphId child, std::vector<WiringRoot>* effects) {
-    const auto args = program_.args(call);
-    const auto& inputs = program_.graph(child).inputs;
     if (entered_.size() < program_.num_graphs()) {
       entered_.resize(program_.num_graphs(), false);
     }
-    if (args.size() != inputs.size() || entered_[child.index]) {
+    const CallBinding binding(program_, call, child);
+    if (!binding.faults().empty() || entered_[child.index]) {
       // Not a well-formed call: the verifier says why. Hash something.
       OpaqueCall(call, Digest{child.index, 0});
       return;
     }
-    const auto& parameters = program_.graph(child).parameters;
-    for (size_t i = 0; i < args.size(); ++i) {
-      // Keywords find the input that is declared under their name (J-1).
-      size_t at = i;
-      if (args[i].pass == PassKind::kKeyword) {
-        const auto found =
-            std::find(parameters.begin(), parameters.end(), args[i].name);
-        if (found != parameters.end()) {
-          at = static_cast<size_t>(found - parameters.begin());
-        }
-      }
+    const auto& inputs = program_.graph(child).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Arg& arg = program_.arg(binding.args()[i]);
       // Calls pass storages, so the version of a written one goes in with the
       // alias; the value itself enters unversioned.
-      if (args[i].is_value()) {
-        Pass(inputs[at], args[i].v.value);
+      if (arg.is_value()) {
+        Pass(inputs[i], arg.v.value);
       } else {
-        Define(inputs[at], Contribution(args[i]), NewAlias());
+        Define(inputs[i], Contribution(arg), NewAlias());
       }
     }
     entered_[child.index] = true;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "ir/call_binding.h"
+
 namespace tenon {
 namespace {
 
@@ -147,19 +149,10 @@ NodeEffects EffectAnalysis::Compute(NodeId n, int depth) {
       }
       break;
     case NodeKind::kChildCall: {
-      const Graph& child = program_.graph(node.child);
-      std::vector<ValueId> operands(child.inputs.size());
-      size_t at = 0;
-      for (const Arg& a : program_.args(n)) {
-        size_t input = at++;
-        if (a.pass == PassKind::kKeyword && a.name.valid()) {
-          const auto it = std::find(child.parameters.begin(),
-                                    child.parameters.end(), a.name);
-          if (it != child.parameters.end()) {
-            input = static_cast<size_t>(it - child.parameters.begin());
-          }
-        }
-        if (input < operands.size()) operands[input] = a.value();
+      std::vector<ValueId> operands;
+      const CallBinding binding(program_, n, node.child);
+      for (const ArgId at : binding.args()) {
+        operands.push_back(at.valid() ? program_.arg(at).value() : ValueId());
       }
       AddGraph(node.child, operands, depth, &out);
       break;

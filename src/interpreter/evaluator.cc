@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "interpreter/autocast.h"
+#include "ir/call_binding.h"
 #include "kernels/kernel.h"
 
 namespace tenon {
@@ -144,13 +145,8 @@ Expected<Results> Evaluator::CallNode(NodeId node, const Frame& frame) {
   switch (n.kind) {
     case NodeKind::kOp:
       return CallOperator(node, frame);
-    case NodeKind::kChildCall: {
-      Results args;
-      for (const Arg& arg : program_.args(node)) {
-        args.push_back(Read(arg, frame));
-      }
-      return Run(n.child, std::move(args));
-    }
+    case NodeKind::kChildCall:
+      return CallChild(node, frame);
     case NodeKind::kDelegateCall: {
       if (options_.delegates == nullptr) {
         return ErrorHere() << "a delegate call, but delegates aren't loaded";
@@ -167,6 +163,19 @@ Expected<Results> Evaluator::CallNode(NodeId node, const Frame& frame) {
       break;
   }
   TENON_UNREACHABLE("output nodes are not evaluated");
+}
+
+Expected<Results> Evaluator::CallChild(NodeId node, const Frame& frame) {
+  const GraphId child = program_.node(node).child;
+  const CallBinding binding(program_, node, child);
+  for (const BindingFault& fault : binding.faults()) {
+    return ErrorHere() << Describe(program_, node, child, fault);
+  }
+  Results args;
+  for (const ArgId at : binding.args()) {
+    args.push_back(Read(program_.arg(at), frame));
+  }
+  return Run(child, std::move(args));
 }
 
 // Factories without a dtype argument give PyTorch's default dtype, which was

@@ -41,6 +41,7 @@ class Evaluator {
   void NumberSlots(GraphId graph);
   Status RunNode(NodeId node, Frame* frame);
   Expected<Results> CallNode(NodeId node, const Frame& frame);
+  Expected<Results> CallChild(NodeId node, const Frame& frame);
   Expected<Results> CallOperator(NodeId node, const Frame& frame);
   void UseRecordedDType(NodeId node, const OpSchema& schema,
                         std::vector<RuntimeValue>* args,

@@ -18,7 +18,7 @@ class Cloner {
     map_.graphs[source.index] = copy;
     // By value: when both are one program, its tables grow meanwhile.
     const Graph graph = from_.graph(source);
-    to_.mutable_graph(copy).parameters = graph.parameters;
+    CopyParameters(graph, copy);
     to_.mutable_graph(copy).returns_single = graph.returns_single;
     for (const ValueId input : graph.inputs) {
       const Value value = from_.value(input);
@@ -33,6 +33,14 @@ class Cloner {
   }
 
  private:
+  void CopyParameters(const Graph& from, GraphId to) {
+    std::vector<Parameter> parameters = from.parameters;
+    for (Parameter& p : parameters) {
+      if (p.value.valid()) p.value = CopyRange({p.value.index, 1}, NodeId())[0];
+    }
+    to_.mutable_graph(to).parameters = std::move(parameters);
+  }
+
   ArgRange CopyNodeArgs(NodeId source, NodeId user) {
     return CopyRange(from_.node(source).args, user);
   }

@@ -218,12 +218,20 @@ struct Use {
   UseId prev, next;
 };
 
+// By what a call binds an input of the graph that it calls (J-1).
+struct Parameter {
+  StringId name;  // of a keyword argument
+  // What the input is when a call leaves it out: a literal that belongs to the
+  // graph. Invalid: calls must pass the input.
+  ArgId value = ArgId();
+};
+
 struct Graph {
   StringId name;  // label; of nested graphs, the attribute name in the file
   std::vector<ValueId> inputs;
-  // Names by which keyword calls bind the inputs (J-1). Empty: inputs are
-  // positional only.
-  std::vector<StringId> parameters;
+  // One per input, or none at all: inputs are positional only, without
+  // defaults.
+  std::vector<Parameter> parameters;
   NodeId first;   // first node; `output` when there is no other
   NodeId output;  // the output node, last
   // A nested graph returns the bare value, not a tuple of one.

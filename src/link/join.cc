@@ -3,16 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "ir/call_binding.h"
 #include "ir/clone.h"
 
 namespace tenon {
 namespace {
-
-// What is bound to each input of the child: the index of the call's argument,
-// in the order of the child's inputs.
-using Binding = std::vector<uint32_t>;
-
-constexpr uint32_t kUnbound = 0xFFFFFFFFu;
 
 std::string CallName(const Program& program, GraphId parent, NodeId call) {
   return program.Describe(parent, call);
@@ -28,56 +23,18 @@ std::vector<ArgId> OutputLeaves(const Program& program, GraphId child) {
   return leaves;
 }
 
-// Checks that the call fits the child and finds what goes where (J-1).
-Expected<Binding> Bind(const Program& program, GraphId parent, NodeId call,
-                       Diagnostics& diags) {
+// Checks that the call fits the child and finds what goes where (J-1): for
+// each input an argument of the call, or the input's default.
+Expected<std::vector<ArgId>> Bind(const Program& program, GraphId parent,
+                                  NodeId call, Diagnostics& diags) {
   const GraphId child = program.node(call).child;
-  const Graph& graph = program.graph(child);
   const Place place = Place::Node(CallName(program, parent, call));
-  const std::string child_name(program.view(graph.name));
-  Binding binding(graph.inputs.size(), kUnbound);
-  bool ok = true;
-  uint32_t position = 0, i = 0;
-  for (const Arg& arg : program.args(call)) {
-    const uint32_t arg_index = i++;
-    uint32_t input = kUnbound;
-    if (arg.pass != PassKind::kKeyword) {
-      if (position >= binding.size()) {
-        ok = false;
-        diags.Error(Rule::kJ1, place)
-            << "child '" << child_name << "' takes " << binding.size()
-            << " arguments, the call passes more";
-        continue;
-      }
-      input = position++;
-    } else {
-      for (uint32_t k = 0; k < graph.parameters.size(); ++k) {
-        if (graph.parameters[k] == arg.name) input = k;
-      }
-      if (input == kUnbound || input >= binding.size()) {
-        ok = false;
-        diags.Error(Rule::kJ1, place)
-            << "child '" << child_name << "' declares no parameter '"
-            << program.view(arg.name) << "'";
-        continue;
-      }
-    }
-    if (binding[input] != kUnbound) {
-      ok = false;
-      diags.Error(Rule::kJ1, place) << "input " << input << " of child '"
-                                    << child_name << "' is passed twice";
-      continue;
-    }
-    binding[input] = arg_index;
-  }
-  for (uint32_t k = 0; k < binding.size(); ++k) {
-    if (binding[k] != kUnbound) continue;
-    ok = false;
-    auto error = diags.Error(Rule::kJ1, place);
-    error << "input " << k << " of child '" << child_name << "' is not passed";
-    if (k < graph.parameters.size()) {
-      error << " (parameter '" << program.view(graph.parameters[k]) << "')";
-    }
+  const std::string child_name(program.view(program.graph(child).name));
+  const CallBinding binding(program, call, child);
+  bool ok = binding.faults().empty();
+  for (const BindingFault& fault : binding.faults()) {
+    diags.Error(Rule::kJ1, place).Note(Place::Node(child_name), "declared here")
+        << Describe(program, call, child, fault);
   }
   const size_t num_leaves = OutputLeaves(program, child).size();
   if (num_leaves != program.node(call).results.count) {
@@ -88,11 +45,12 @@ Expected<Binding> Bind(const Program& program, GraphId parent, NodeId call,
         << " results";
   }
   if (!ok) return Failure{};
-  return binding;
+  return binding.args();
 }
 
 // Puts what `arg` holds in place of every use of `v`.
-void Substitute(Program* program, ValueId v, const Arg& arg) {
+// `arg` by value: copying its items moves the table that it lies in.
+void Substitute(Program* program, ValueId v, Arg arg) {
   if (arg.is_value()) {
     program->ReplaceAllUses(v, arg.v.value);
     return;
@@ -109,16 +67,15 @@ void Substitute(Program* program, ValueId v, const Arg& arg) {
 }
 
 void JoinBound(Program* program, GraphId parent, NodeId call, JoinMode mode,
-               const Binding& binding) {
+               const std::vector<ArgId>& binding) {
   GraphId child = program->node(call).child;
   if (mode == JoinMode::kCopy) {
     CloneMap map;
     child = CloneGraph(*program, child, program, &map);
   }
-  const ArgRange args = program->node(call).args;
   for (uint32_t i = 0; i < binding.size(); ++i) {
     const ValueId input = program->graph(child).inputs[i];
-    Substitute(program, input, program->arg(args[binding[i]]));
+    Substitute(program, input, program->arg(binding[i]));
   }
   // Outputs are read only now, so that an input passed straight through is
   // already what the call passed (J-3).
@@ -258,7 +215,7 @@ class JoinedSize {
 struct PendingCall {
   GraphId parent;
   NodeId call;
-  Binding binding;
+  std::vector<ArgId> binding;  // what each input of the child gets
 };
 
 }  // namespace

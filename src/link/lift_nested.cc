@@ -180,9 +180,10 @@ class NestedLifter {
     for (const StateId s : states) {
       const StateEntry& entry = program_.state.get(s);
       inputs.push_back(program_.AddInput(g, entry.type, entry.fqn));
-      Graph& graph = program_.mutable_graph(g);
-      if (!graph.parameters.empty()) graph.parameters.push_back(entry.fqn);
     }
+    // Delegates and control flow pass by position; an entry may be called like
+    // one of the graph's parameters.
+    program_.mutable_graph(g).parameters.clear();
     for (const NodeId n : program_.nodes(g)) {
       const Node& node = program_.node(n);
       if (node.kind != NodeKind::kGetState) continue;

@@ -163,7 +163,7 @@ void ShuffleInputs(Program* program, Choices* choices) {
     Graph& graph = program->mutable_graph(GraphId(index));
     const std::vector<uint32_t> order = Shuffled(graph.inputs.size(), choices);
     const std::vector<ValueId> inputs = graph.inputs;
-    const std::vector<StringId> parameters = graph.parameters;
+    const std::vector<Parameter> parameters = graph.parameters;
     for (uint32_t i = 0; i < order.size(); ++i) {
       graph.inputs[i] = inputs[order[i]];
       program->mutable_value(graph.inputs[i]).index = i;
@@ -232,7 +232,7 @@ void PassByKeyword(Program* program, Choices* choices) {
     graph.parameters.clear();
     for (uint32_t i = 0; i < count; ++i) {
       const StringId name = program->context().Intern("p" + std::to_string(i));
-      graph.parameters.push_back(name);
+      graph.parameters.push_back({name, ArgId()});
       program->mutable_value(graph.inputs[count - 1 - i]).name = name;
     }
     for (const Call& call : calls) {
@@ -245,7 +245,8 @@ void PassByKeyword(Program* program, Choices* choices) {
         const uint32_t input = num_positional + rest[i];
         const ArgId at = args[num_positional + i];
         program->SetValueArg(at, call.node, operands[input]);
-        program->SetArgLabel(at, graph.parameters[input], PassKind::kKeyword);
+        program->SetArgLabel(at, graph.parameters[input].name,
+                             PassKind::kKeyword);
       }
     }
   }

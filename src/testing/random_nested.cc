@@ -88,11 +88,11 @@ GraphId MakeChild(Scene& s, std::span<const ValueId> operands) {
   Scene inner(&program, graph, &s.choices);
   inner.depth = s.depth + 1;
   inner.children = s.children;
-  std::vector<StringId> parameters;
+  std::vector<Parameter> parameters;
   for (const ValueId v : operands) {
     const StringId name =
         s.context().Intern("p" + std::to_string(parameters.size()));
-    parameters.push_back(name);
+    parameters.push_back({name, ArgId()});
     inner.tensors.push_back(program.AddInput(graph, Inner(s, v), name));
   }
   program.mutable_graph(graph).parameters = std::move(parameters);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "ir/call_binding.h"
 #include "ir/naming.h"
 #include "text/parser.h"
 
@@ -74,9 +75,7 @@ bool Parser::ParseGraph() {
   values_.Clear();
   if (!Expect('(') || !Items(')', [&] { return Input(); })) return false;
   if (Accept("parameters")) {
-    auto& names = program_.mutable_graph(graph_).parameters;
-    if (!Expect('[') ||
-        !Items(']', [&] { return InternString(&names.emplace_back()); })) {
+    if (!Expect('[') || !Items(']', [&] { return DeclareParameter(); })) {
       return false;
     }
   }
@@ -91,6 +90,24 @@ bool Parser::ParseGraph() {
     if (!Node()) return false;
   }
   return Return() && Expect('}') && FinishGraph();
+}
+
+// "name" or "name" = default
+bool Parser::DeclareParameter() {
+  Parameter parameter;
+  if (!InternString(&parameter.name)) return false;
+  if (Accept('=')) {
+    Arg value;
+    const size_t at = token_.begin;
+    if (!ArgValue(&value)) return false;
+    if (!mentions_.empty() || !IsLiteral(program_, value)) {
+      return Error(at, "a default is a literal");
+    }
+    scratch_.push_back(value);
+    parameter.value = StoreFrom(0)[0];
+  }
+  program_.mutable_graph(graph_).parameters.push_back(parameter);
+  return true;
 }
 
 // Mentions of values that are defined further down, and the tags of lists that

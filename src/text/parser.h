@@ -111,6 +111,7 @@ class Parser {
 
   // --- graphs ---
   bool ParseGraph();
+  bool DeclareParameter();
   bool Input();
   bool InputTarget(InputSpec* spec);
   bool OutputTarget(OutputSpec* spec);

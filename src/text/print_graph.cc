@@ -185,10 +185,15 @@ void Printer::PrintGraph(GraphId g) {
   }
   Put(")");
   if (!graph.parameters.empty()) {
-    std::vector<std::string> names;
-    for (const StringId name : graph.parameters) names.emplace_back(View(name));
-    Put(" parameters ");
-    Strings(names);
+    Put(" parameters [");
+    for (size_t i = 0; i < graph.parameters.size(); ++i) {
+      if (i > 0) Put(", ");
+      Quoted(View(graph.parameters[i].name));
+      if (!graph.parameters[i].value.valid()) continue;
+      Put(" = ");
+      ArgValue(program_.arg(graph.parameters[i].value));
+    }
+    Put("]");
   }
   if (graph.returns_single) Put(" returns_single");
   Put(" {\n");

@@ -80,6 +80,7 @@ class GraphChecker {
   }
   // Describe looks at names and operators, which may be what is wrong.
   Place PlaceOf(GraphId g, NodeId n) const {
+    if (!n.valid()) return PlaceOf(g);  // a default of the graph's parameters
     const Node& node = p_.node(n);
     const bool is_safe =
         IsString(p_.graph(g).name) && IsString(node.name) &&
@@ -98,17 +99,48 @@ class GraphChecker {
           << "the graph's name is no interned string";
       return;
     }
-    for (const StringId parameter : graph.parameters) {
-      if (!IsString(parameter)) {
+    for (const Parameter& parameter : graph.parameters) {
+      if (!IsString(parameter.name)) {
         v_.diags.Error(Rule::kGraph01, PlaceOf(g))
             << "a parameter's name is no interned string";
         return;
       }
+      if (parameter.value.valid()) CheckDefault(g, parameter.value, 0);
     }
     for (uint32_t i = 0; i < graph.inputs.size(); ++i) {
       DefineInput(g, graph.inputs[i], i);
     }
     WalkNodes(g);
+  }
+
+  // V-GRAPH-13: a default is a literal, of the graph's own.
+  void CheckDefault(GraphId g, ArgId id, int depth) {
+    if (id.index >= p_.num_args()) {
+      v_.diags.Error(Rule::kGraph01, PlaceOf(g))
+          << "a parameter names a default that doesn't exist";
+      return;
+    }
+    const Arg& a = p_.arg(id);
+    if (a.kind == ArgKind::kValue || a.kind == ArgKind::kGraph) {
+      v_.diags.Error(Rule::kGraph13, PlaceOf(g))
+          << "a parameter's default is no literal";
+      return;
+    }
+    if (a.kind != ArgKind::kList && a.kind != ArgKind::kDict) {
+      return CheckArgs(g, NodeId(), {id.index, 1}, depth);
+    }
+    // V-GRAPH-11 for the list itself, then its items.
+    if (is_arg_taken_[id.index] || depth > kMaxListDepth ||
+        !IsIn(a.list, p_.num_args())) {
+      v_.diags.Error(Rule::kGraph11, PlaceOf(g))
+          << "a parameter's default is nested too deeply, or part of two "
+             "places";
+      return;
+    }
+    is_arg_taken_[id.index] = true;
+    for (uint32_t i = 0; i < a.list.count; ++i) {
+      CheckDefault(g, a.list[i], depth + 1);
+    }
   }
 
   void DefineInput(GraphId g, ValueId id, uint32_t index) {
@@ -540,8 +572,8 @@ void CheckDeclarations(const Verification& v, GraphId g) {
     return;
   }
   std::vector<StringId> names;
-  for (const StringId s : graph.parameters) {
-    if (!v.program.view(s).empty()) names.push_back(s);
+  for (const Parameter& p : graph.parameters) {
+    if (!v.program.view(p.name).empty()) names.push_back(p.name);
   }
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());

@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "ir/call_binding.h"
 #include "verify/verification.h"
 
 namespace tenon {
@@ -46,56 +47,19 @@ class ChildCallCheck {
   }
 
  private:
-  // V-REGION-01: each input is bound once: by position, or by parameter name.
+  // V-REGION-01: each input is bound once.
   void BindOperands() {
-    std::vector<bool> is_bound(child_.inputs.size(), false);
-    const auto args = p_.args(n_);
-    bool is_fine = true;
-    const auto error = [&] {
-      is_fine = false;
-      return v_.Error(Rule::kRegion01, g_, n_)
-          .Note(v_.At(child_id_), "declared here");
-    };
-    for (size_t i = 0; i < args.size(); ++i) {
-      size_t input = i;
-      const std::string_view name = p_.view(args[i].name);
-      if (args[i].pass == PassKind::kKeyword) {
-        const auto it = std::find(child_.parameters.begin(),
-                                  child_.parameters.end(), args[i].name);
-        if (it == child_.parameters.end()) {
-          error() << "the child declares no parameter '" << name << "'";
-          continue;
-        }
-        input = static_cast<size_t>(it - child_.parameters.begin());
-      }
-      if (input >= is_bound.size()) {
-        error() << "argument " << i << " is one too many: the child has "
-                << child_.inputs.size() << " inputs";
-        return;
-      }
-      if (is_bound[input]) {
-        error() << "input " << input << Parameter(input)
-                << " of the child is bound twice";
-        continue;
-      }
-      is_bound[input] = true;
-      const Type* operand = TypeOf(p_, args[i]);
-      if (operand == nullptr) continue;
-      CheckType("operand", static_cast<uint32_t>(i),
-                p_.value(args[i].v.value).type,
-                p_.value(child_.inputs[input]).type);
+    const CallBinding binding(p_, n_, child_id_);
+    for (const BindingFault& fault : binding.faults()) {
+      v_.Error(Rule::kRegion01, g_, n_).Note(v_.At(child_id_), "declared here")
+          << Describe(p_, n_, child_id_, fault);
     }
-    // An argument that went astray may be the one that is missing.
-    for (size_t i = 0; i < is_bound.size() && is_fine; ++i) {
-      if (is_bound[i]) continue;
-      error() << "input " << i << Parameter(i) << " of the child isn't bound";
+    for (uint32_t i = 0; i < binding.args().size(); ++i) {
+      const ArgId at = binding.args()[i];
+      if (!at.valid() || TypeOf(p_, p_.arg(at)) == nullptr) continue;
+      CheckType("operand", i, p_.value(p_.arg(at).v.value).type,
+                p_.value(child_.inputs[i]).type);
     }
-  }
-
-  // " ('mask')" where the child declares a name for its input.
-  std::string Parameter(size_t input) const {
-    if (input >= child_.parameters.size()) return "";
-    return " ('" + std::string(p_.view(child_.parameters[input])) + "')";
   }
 
   // V-REGION-03: the types of both sides of the boundary are those of one

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "formats/pt2/read_graph.h"
+#include "ir/call_binding.h"
 
 namespace tenon {
 namespace {
@@ -86,6 +87,13 @@ Status GraphReader::ReadArg(const JsonElement& e, const JsonPath& path,
                             ArgId at, NodeId user) {
   TENON_ASSIGN(const JsonVariant variant, json_.Variant(e, path));
   return ReadArgOf(variant, path, at, user);
+}
+
+Status GraphReader::ReadLiteral(const JsonElement& e, const JsonPath& path,
+                                ArgId at) {
+  TENON_TRY(ReadArg(e, path, at, NodeId()));
+  if (IsLiteral(program_, program_.arg(at))) return {};
+  return json_.Error(path, Rule::kGraph13) << "no literal";
 }
 
 template <typename ReadItem>

@@ -22,8 +22,11 @@ constexpr std::array<JsonMember, 11> kDelegate = {{{"name"},
                                                    {"metadata", false}}};
 constexpr std::array<JsonMember, 3> kWrite = {
     {{"input"}, {"output"}, {"kind"}}};
-constexpr std::array<JsonMember, 4> kSource = {
-    {{"name"}, {"graph"}, {"input_names"}, {"parameters"}}};
+constexpr std::array<JsonMember, 5> kSource = {{{"name"},
+                                                {"graph"},
+                                                {"input_names"},
+                                                {"parameters"},
+                                                {"defaults", false}}};
 
 class DelegatesReader {
  public:
@@ -151,16 +154,47 @@ class DelegatesReader {
                  source.String(m[0], JsonPath(root, "name")));
     TENON_ASSIGN(const auto input_names,
                  source.Strings(m[2], JsonPath(root, "input_names")));
-    TENON_ASSIGN(const auto parameters,
-                 source.Strings(m[3], JsonPath(root, "parameters")));
     const GraphId g = program_.AddGraph(label);
     TypeReader types(&source, &context_, &symbols_);
     GraphReader graph(&source, &types, &program_, &by_name_);
     graph.SetLiteralNames(InternAll(input_names));
     TENON_TRY(graph.ReadGraph(g, m[1], JsonPath(root, "graph")));
-    program_.mutable_graph(g).parameters = InternAll(parameters);
+    TENON_TRY(ReadParameters(source, m[3], g));
+    if (m.has_value(4)) {
+      TENON_TRY(ReadDefaults(source, m[4], &graph, g));
+    }
     sources_.emplace(key, g);
     return g;
+  }
+
+  Status ReadParameters(const JsonInput& source, const JsonElement& e,
+                        GraphId g) {
+    TENON_ASSIGN(const auto names,
+                 source.Strings(e, JsonPath(JsonPath(), "parameters")));
+    for (const std::string& name : names) {
+      program_.mutable_graph(g).parameters.push_back(
+          {context_.Intern(name), ArgId()});
+    }
+    return {};
+  }
+
+  Status ReadDefaults(const JsonInput& source, const JsonElement& e,
+                      GraphReader* reader, GraphId g) {
+    const JsonPath root, path(root, "defaults");
+    TENON_ASSIGN(const JsonArray items, source.Array(e, path));
+    auto& parameters = program_.mutable_graph(g).parameters;
+    if (CountItems(items) != parameters.size()) {
+      return source.Error(path) << "one default or null for each parameter";
+    }
+    size_t i = 0;
+    for (const auto item : items) {
+      Parameter& p = parameters[i];
+      const JsonPath at(path, i++);
+      if (item.is_null()) continue;
+      p.value = program_.NewArgs(1)[0];
+      TENON_TRY(reader->ReadLiteral(item, at, p.value));
+    }
+    return {};
   }
 
   std::vector<StringId> InternAll(const std::vector<std::string>& texts) {

@@ -40,6 +40,8 @@ class GraphReader {
 
   // The value that the last graph read calls `name`; invalid when none.
   ValueId Find(std::string_view name) const;
+  // An argument record that holds no value and no graph, for the place `at`.
+  Status ReadLiteral(const JsonElement& e, const JsonPath& path, ArgId at);
   // The value that an argument record names, whatever its tag; invalid for
   // literals. Unknown names are an error.
   Expected<ValueId> ReadReference(const JsonElement& argument,

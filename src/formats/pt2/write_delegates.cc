@@ -173,7 +173,7 @@ class DelegatesWriter {
       AppendJsonString(names_.value(v), inputs.Item());
     }
     inputs.Close();
-    Names(graph.parameters, o.Key("parameters"));
+    TENON_TRY(Parameters(graph, &writer, &o));
     o.Close();
     const auto key =
         std::make_pair(HashBytes(text.data(), text.size()), text.size());
@@ -185,6 +185,29 @@ class DelegatesWriter {
     }
     sources_.emplace(g, member->second);
     return member->second;
+  }
+
+  // Names, and where there are defaults those, null for none.
+  Status Parameters(const Graph& graph, GraphWriter* writer,
+                    JsonObjectOut* out) {
+    std::vector<StringId> names;
+    bool has_default = false;
+    for (const Parameter& p : graph.parameters) {
+      names.push_back(p.name);
+      has_default = has_default || p.value.valid();
+    }
+    Names(names, out->Key("parameters"));
+    if (!has_default) return {};
+    JsonArrayOut defaults(out->Key("defaults"));
+    for (const Parameter& p : graph.parameters) {
+      if (p.value.valid()) {
+        TENON_TRY(writer->Argument(program_.arg(p.value), defaults.Item()));
+      } else {
+        defaults.Item()->append("null");
+      }
+    }
+    defaults.Close();
+    return {};
   }
 
   const Program& program_;

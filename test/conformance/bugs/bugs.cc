@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -126,6 +128,7 @@ class BugCheck {
     CheckRun("run", *program);
     CheckWritten(*program, "write");
     CheckRegions(*program);
+    CheckCuts(*program);
   }
 
   void CheckWritten(const Program& program, const std::string& step) {
@@ -185,27 +188,100 @@ class BugCheck {
     }
     if (regions.empty()) return;
     for (const char* name : {"echo", "cpu"}) {
-      ExportOptions options;
-      options.backends.push_back({});
-      options.backends.back().backend = FindBackend(name);
+      ExportOptions options = Over(name);
       options.fixed_regions = regions;
+      const std::string step = "regions " + std::string(name);
+      CheckCut(program, options, step);
+      CheckRepeats(program, options, step);
+    }
+  }
+
+  // The cuts that the case itself asks for.
+  void CheckCuts(const Program& program) {
+    if (!has_expect_) return;
+    simdjson::dom::array names;
+    if (!expect_["supported_ops"].get(names)) {
+      ExportOptions options = Over("echo");
+      options.backends[0].allow = Texts(names, "");
+      CheckCut(program, options, "supported operators");
+    }
+    if (!expect_["unsupported"].get(names)) {
+      ExportOptions options = Over("echo");
+      options.backends[0].deny = Texts(names, "%");
+      CheckCut(program, options, "unsupported nodes");
+    }
+    uint64_t every = 0;
+    if (!expect_["cut_every"].get(every) && every > 0) {
+      ExportOptions options = Over("echo");
+      uint64_t i = 0;
+      for (const NodeId n : program.nodes(Program::kRoot)) {
+        if (program.node(n).kind == NodeKind::kOutput) break;
+        if (i++ % every == 0) options.fixed_regions.emplace_back();
+        options.fixed_regions.back().push_back(n);
+      }
+      CheckCut(program, options, "cut every");
+    }
+  }
+
+  static ExportOptions Over(const char* backend) {
+    ExportOptions options;
+    options.backends.emplace_back().backend = FindBackend(backend);
+    return options;
+  }
+
+  static std::vector<std::string> Texts(simdjson::dom::array items,
+                                        const std::string& prefix) {
+    std::vector<std::string> out;
+    for (const auto item : items) {
+      std::string_view text;
+      if (!item.get(text)) out.push_back(prefix + std::string(text));
+    }
+    return out;
+  }
+
+  void CheckCut(const Program& program, const ExportOptions& options,
+                const std::string& step) {
+    Program cut = program.Clone();
+    Diagnostics diags;
+    if (!ExportProgram(&cut, options, diags)) {
+      CheckRefusal(step, diags);
+      return;
+    }
+    if (!options.fixed_regions.empty() && Flag("hint_is_illegal")) {
+      report_.Fail(step, "regions that can't be were accepted");
+      return;
+    }
+    CheckRun(step + " run", cut);
+    if (WiringDigest(cut) != WiringDigest(program)) {
+      report_.Fail(step, "another wiring digest");
+    }
+    CheckRegionInputs(step, cut);
+  }
+
+  // The same bytes each time.
+  void CheckRepeats(const Program& program, const ExportOptions& options,
+                    const std::string& step) {
+    uint64_t count = 0;
+    if (!has_expect_ || expect_["deterministic_runs"].get(count)) return;
+    std::string first;
+    for (uint64_t i = 0; i < count; ++i) {
+      const ScratchFolder folder;
+      const std::string path = folder.path() + "/written.pt2";
       Program cut = program.Clone();
       Diagnostics diags;
-      const auto done = ExportProgram(&cut, options, diags);
-      const std::string step = "regions " + std::string(name);
-      if (!done) {
-        CheckRefusal(step, diags);
-        continue;
+      if (!ExportProgram(&cut, options, diags) ||
+          !WriteProved(cut, path, Pt2WriteOptions(), diags)) {
+        report_.Fail(step + " repeated", diags, "failed without an error");
+        return;
       }
-      if (Flag("hint_is_illegal")) {
-        report_.Fail(step, "regions that can't be were accepted");
-        continue;
+      std::ifstream file(path, std::ios::binary);
+      const std::string bytes(std::istreambuf_iterator<char>(file), {});
+      if (i == 0) first = bytes;
+      if (bytes != first || bytes.empty()) {
+        report_.Fail(step + " repeated",
+                     "other bytes in repetition " + std::to_string(i));
+        return;
       }
-      CheckRun(step + " run", cut);
-      if (WiringDigest(cut) != WiringDigest(program)) {
-        report_.Fail(step, "another wiring digest");
-      }
-      CheckRegionInputs(step, cut);
     }
   }
 

@@ -44,6 +44,10 @@ struct Elsewhere {
   bool is_prefix = false;
 };
 constexpr Elsewhere kElsewhere[] = {
+    {"supported_ops", "checked with the cuts"},
+    {"unsupported", "checked with the cuts"},
+    {"cut_every", "checked with the cuts"},
+    {"deterministic_runs", "checked with the cuts"},
     {"region_inputs", "checked with the regions"},
     {"hint_is_illegal", "checked with the regions"},
     {"hint_may_need_splitting", "checked with the regions"},
@@ -61,14 +65,10 @@ constexpr Elsewhere kElsewhere[] = {
     {"shared_cache_dir", "backends keep no cache"},
     {"block_profile", "no backend here has profiles"},
     {"methods", "each method is run by itself"},
-    {"sequence", "each method is run by itself"},
-    {"last_run", "files aren't written between runs"},
+    {"sequence", "files are written after runs, and run again"},
+    {"last_run", "what is written after runs gives what the first run gave"},
     {"initial", "state isn't replaced by name"},
     {"after_update_", "state isn't replaced by name", true},
-    {"supported_ops", "the case's own partition isn't repeated"},
-    {"unsupported", "the case's own partition isn't repeated"},
-    {"cut_every", "the case's own partition isn't repeated"},
-    {"deterministic_runs", "the case's own partition isn't repeated"},
     {"leaf_order", "the spec is compared, paths of attributes aren't known"},
 };
 

@@ -385,8 +385,10 @@ Program WithDelegate(Bytes payload) {
   const ValueId x = p.AddInput(source, plain, context.Intern("a"));
   const ValueId y = p.AddInput(source, plain, context.Intern("b"));
   Return(p, source, {Binary(p, source, "aten.mul.Tensor", x, y, "mul", plain)});
-  p.mutable_graph(source).parameters = {context.Intern("x"),
-                                        context.Intern("y")};
+  const ArgRange defaults = p.NewArgs(1);
+  p.SetArg(defaults[0], Arg::Float(0.5));
+  p.mutable_graph(source).parameters = {{context.Intern("x")},
+                                        {context.Intern("y"), defaults[0]}};
 
   Delegate delegate;
   delegate.name = context.Intern("region_0");
@@ -444,7 +446,11 @@ TEST(Pt2Writer, CarriesDelegatesAndRegions) {
   ASSERT_EQ(d.output_names.size(), 1u);
   ASSERT_TRUE(d.source.valid());
   EXPECT_EQ(p->view(p->graph(d.source).name), "region");
-  EXPECT_EQ(p->graph(d.source).parameters.size(), 2u);
+  const auto& parameters = p->graph(d.source).parameters;
+  ASSERT_EQ(parameters.size(), 2u);
+  EXPECT_FALSE(parameters[0].value.valid());
+  ASSERT_TRUE(parameters[1].value.valid());
+  EXPECT_EQ(p->arg(parameters[1].value).f, 0.5);
   EXPECT_EQ(p->CountNodes(d.source), 1u);
   const NodeId call = p->root().first;
   EXPECT_EQ(p->node(call).kind, NodeKind::kDelegateCall);

@@ -53,9 +53,9 @@ TEST(Join, J1KeywordsBehindPositionalArguments) {
   const GraphId child = b.program.AddGraph("child");
   const ValueId p = b.Input(child, "p"), q = b.Input(child, "q");
   const ValueId r = b.Input(child, "r");
-  b.program.mutable_graph(child).parameters = {b.context().Intern("a"),
-                                               b.context().Intern("b"),
-                                               b.context().Intern("c")};
+  b.program.mutable_graph(child).parameters = {{b.context().Intern("a")},
+                                               {b.context().Intern("b")},
+                                               {b.context().Intern("c")}};
   b.Return(child, {b.Op(child, "aten.sub.Tensor",
                         {p, b.Op(child, "aten.mul.Tensor", {q, r})})});
   const NodeId call = b.Call(kRoot, child, {x, y, z}, 1);
@@ -74,8 +74,8 @@ TEST(Join, J1AParameterWithoutAnInputTakesNothing) {
   const ValueId x = b.Input(kRoot, "x");
   const GraphId child = b.program.AddGraph("child");
   b.Return(child, {b.Input(child, "p")});
-  b.program.mutable_graph(child).parameters = {b.context().Intern("a"),
-                                               b.context().Intern("b")};
+  b.program.mutable_graph(child).parameters = {{b.context().Intern("a")},
+                                               {b.context().Intern("b")}};
   const NodeId call = b.Call(kRoot, child, {x}, 1);
   b.program.SetArgLabel(b.program.node(call).args[0], b.context().Intern("b"),
                         PassKind::kKeyword);
@@ -92,11 +92,11 @@ TEST(Join, J1AMissingArgumentWithoutAParametersName) {
   const GraphId child = b.program.AddGraph("child");
   const ValueId p = b.Input(child, "p"), q = b.Input(child, "q");
   b.Return(child, {b.Op(child, "aten.sub.Tensor", {p, q})});
-  b.program.mutable_graph(child).parameters = {b.context().Intern("a")};
+  b.program.mutable_graph(child).parameters = {{b.context().Intern("a")}};
   b.Return(kRoot, {b.Result(b.Call(kRoot, child, {x}, 1))});
   Diagnostics diags;
   EXPECT_FALSE(JoinAll(&b.program, diags));
-  EXPECT_EQ(diags.FirstError(), "input 1 of child 'child' is not passed");
+  EXPECT_EQ(diags.FirstError(), "input 1 of the child isn't bound");
 }
 
 TEST(Join, OneCallOfTwoIsJoinedByACopy) {

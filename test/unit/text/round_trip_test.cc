@@ -608,7 +608,11 @@ TEST(TextRoundTrip, GraphsDelegatesRegions) {
   const TypeId type = m.Tensor(DType::kFloat32, {2});
   q.mutable_graph(second).returns_single = true;
   const ValueId inner = q.AddInput(second, type, m.S("x"));
-  q.mutable_graph(second).parameters = {m.S("x"), m.S("y z")};
+  const ArgRange items = q.NewArgs(2), defaults = q.NewArgs(1);
+  q.SetArg(items[0], Arg::Int(3));
+  q.SetArg(items[1], Arg::Int(-4));
+  q.SetArg(defaults[0], Arg::OfList(ListTag::kInts, items));
+  q.mutable_graph(second).parameters = {{m.S("x")}, {m.S("y z"), defaults[0]}};
   const ArgRange returned = q.NewArgs(1);
   q.SetValueArg(returned[0], q.graph(second).output, inner);
   q.SetOutputs(second, returned);
@@ -660,7 +664,11 @@ TEST(TextRoundTrip, GraphsDelegatesRegions) {
   const Program p = RoundTrip(q);
   ASSERT_EQ(p.num_graphs(), 4u);
   EXPECT_TRUE(p.graph(GraphId(2u)).returns_single);
-  EXPECT_EQ(p.graph(GraphId(2u)).parameters.size(), 2u);
+  const auto& parameters = p.graph(GraphId(2u)).parameters;
+  ASSERT_EQ(parameters.size(), 2u);
+  EXPECT_FALSE(parameters[0].value.valid());
+  ASSERT_TRUE(parameters[1].value.valid());
+  EXPECT_EQ(p.args(p.arg(parameters[1].value).list)[1].i, -4);
   ASSERT_EQ(p.delegates.size(), 4u);
   EXPECT_EQ(AsText(p.delegates[0].payload), *payload);
   EXPECT_EQ(p.delegates[0].source, GraphId(3u));
