@@ -1,16 +1,20 @@
 """Writes src/ops/schemas.inc from declarations of operators.
 
-    python scripts/make_schemas.py ../shared/ops/core_aten.tsv > src/ops/schemas.inc
+    python scripts/make_schemas.py ../shared/ops/core_aten.tsv \
+        scripts/library_schemas.tsv > src/ops/schemas.inc
 
-Needs PyTorch: all of its aten operators go in, one row per overload, sorted by
-name. The table (columns target, schema, tags) adds operators of other
-namespaces and decides where both have a row.
+Needs PyTorch: all of its aten and quantized_decomposed operators go in, one row
+per overload, sorted by name. Tables (columns target, schema, tags) add operators
+of other namespaces and decide where both have a row: library_schemas.tsv holds
+what torchao 0.18.0 and executorch 1.5.1 register.
 """
 import csv
 import sys
 
 import torch
+import torch.ao.quantization.fx._decomposed  # registers quantized_decomposed
 
+NAMESPACES = ("aten", "quantized_decomposed")
 FLAGS = {"core": "c", "nondeterministic_seeded": "r",
          "dynamic_output_shape": "d", "data_dependent_output": "d"}
 
@@ -22,10 +26,10 @@ def flags_of(tags):
 def rows_of_torch():
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, op = schema.name.partition("::")
-        if namespace != "aten":
+        if namespace not in NAMESPACES:
             continue
         overload = schema.overload_name or "default"
-        packet = getattr(torch.ops.aten, op, None)
+        packet = getattr(getattr(torch.ops, namespace), op, None)
         call = getattr(packet, overload, None)
         # TorchScript's own operators (on lists, strings, numbers) aren't
         # operators of programs.
@@ -33,7 +37,7 @@ def rows_of_torch():
                 call._schema.name + ("." + call._schema.overload_name if call._schema.overload_name else "")):
             continue
         tags = {str(tag).rpartition(".")[2] for tag in call.tags}
-        yield f"aten.{op}.{overload}", str(schema), flags_of(tags)
+        yield f"{namespace}.{op}.{overload}", str(schema), flags_of(tags)
 
 
 def rows_of_table(path):
@@ -45,7 +49,8 @@ def rows_of_table(path):
 
 def main():
     rows = {name: (schema, flags) for name, schema, flags in rows_of_torch()}
-    rows.update({name: (schema, flags) for name, schema, flags in rows_of_table(sys.argv[1])})
+    for path in sys.argv[1:]:
+        rows.update({name: (schema, flags) for name, schema, flags in rows_of_table(path)})
     for name, (schema, flags) in sorted(rows.items()):
         print(f'{{"{name}",\n R"~({schema})~",\n "{flags}"}},')
 

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "interpreter/evaluator.h"
+#include "kernels/elements.h"
+#include "kernels/kernel.h"
+#include "kernels/promotion.h"
 
 namespace tenon {
 namespace {
@@ -128,6 +131,57 @@ class Call {
     return results;
   }
 
+  // Operator, dtype, the operator's arguments: computed in the type that the
+  // arguments and a tensor of the dtype promote to, then cast.
+  Expected<Results> OutDType() {
+    if (call_.args.size() < 2 || !call_.args[0].is_string() ||
+        !call_.args[1].is_dtype()) {
+      return Misshapen();
+    }
+    const std::string& name = call_.args[0].string();
+    const DType dtype = call_.args[1].dtype();
+    const OpSchema* schema = FindSchema(name);
+    const Kernel kernel = FindKernel(name);
+    if (schema == nullptr || kernel == nullptr) {
+      return evaluator_.ErrorHere()
+             << "no reference kernel for '" << name << "'";
+    }
+    Results args(call_.args.begin() + 2, call_.args.end());
+    std::vector<Operand> operands = {{Tensor::Empty(dtype, {1})}};
+    for (const RuntimeValue& arg : args) {
+      if (arg.is_tensor()) operands.push_back({arg.tensor()});
+    }
+    DType promoted = ResultType(operands);
+    if (promoted == DType::kUnknown) {
+      return evaluator_.ErrorHere() << "the arguments have no common dtype";
+    }
+    if (promoted == DType::kFloat16 || promoted == DType::kBFloat16) {
+      promoted = DType::kFloat32;
+    }
+    for (RuntimeValue& arg : args) {
+      if (arg.is_tensor()) arg = Cast(arg.tensor(), promoted);
+    }
+    std::vector<bool> present(args.size(), true);
+    present.resize(schema->args.size(), false);
+    args.resize(schema->args.size());
+    std::string error;
+    if (!CompleteArgs(*schema, &args, present, &error)) {
+      return evaluator_.ErrorHere() << error;
+    }
+    KernelCall inner(*schema, std::move(args));
+    if (!kernel(inner)) return evaluator_.ErrorHere() << inner.error();
+    for (RuntimeValue& result : inner.results()) {
+      if (result.is_tensor()) result = Cast(result.tensor(), dtype);
+    }
+    return std::move(inner.results());
+  }
+
+  // Graph, operands.
+  Expected<Results> TagActivationCheckpoint() {
+    if (call_.args.empty() || !call_.graphs[0].valid()) return Misshapen();
+    return evaluator_.Run(call_.graphs[0], Operands(1));
+  }
+
  private:
   enum Shape { kAny, kGraph, kList };
 
@@ -236,9 +290,12 @@ struct HigherOrderOp {
 constexpr HigherOrderOp kHigherOrderOps[] = {
     {"higher_order.cond", &Call::Cond},
     {"higher_order.while_loop", &Call::WhileLoop},
+    {"higher_order.map", &Call::Map},
     {"higher_order.map_impl", &Call::Map},
+    {"higher_order.out_dtype", &Call::OutDType},
     {"higher_order.scan", &Call::Scan},
     {"higher_order.invoke_subgraph", &Call::InvokeSubgraph},
+    {"higher_order.tag_activation_checkpoint", &Call::TagActivationCheckpoint},
     {"higher_order.wrap_with_autocast", &Call::WrapWithAutocast},
     {"higher_order.wrap_with_set_grad_enabled", &Call::WrapWithSetGradEnabled},
 };

@@ -1,5 +1,7 @@
 #include "kernels/compose.h"
 
+#include "kernels/elements.h"
+
 namespace tenon {
 
 bool CallKernel(KernelCall& call, std::string_view name,
@@ -38,6 +40,31 @@ bool ForwardTo(KernelCall& call, std::string_view name,
   std::vector<RuntimeValue> results;
   if (!CallKernel(call, name, std::move(args), &results)) return false;
   for (RuntimeValue& value : results) call.Return(std::move(value));
+  return true;
+}
+
+Tensor KernelChain::operator()(std::string_view name,
+                               std::vector<RuntimeValue> args) {
+  Tensor result;
+  ok_ = ok_ && CallKernel(call_, name, std::move(args), &result);
+  return ok_ ? result : Tensor();
+}
+
+Tensor KernelChain::To(const Tensor& tensor, DType dtype) {
+  if (!ok_) return Tensor();
+  Tensor result = Cast(tensor, dtype);
+  ok_ = result.defined() || call_.Fail("out of memory");
+  return result;
+}
+
+Tensor KernelChain::Reshape(const Tensor& tensor,
+                            const std::vector<int64_t>& sizes) {
+  return (*this)("aten.reshape.default", {tensor, IntList(sizes)});
+}
+
+bool KernelChain::Return(const std::vector<Tensor>& tensors) {
+  if (!ok_) return false;
+  for (const Tensor& tensor : tensors) call_.Return(tensor);
   return true;
 }
 

@@ -12,22 +12,42 @@ namespace {
 
 std::vector<KernelEntry> JoinFamilies() {
   std::vector<KernelEntry> all;
-  for (const auto family : {PointwiseKernels(),      ReductionKernels(),
-                            ShapeViewKernels(),      ShapeDimsKernels(),
-                            ShapeSliceKernels(),     ShapeCopyKernels(),
-                            ShapeJoinKernels(),      ShapeRearrangeKernels(),
-                            ShapePadKernels(),       FactoryKernels(),
-                            IndexingKernels(),       IndexingDimKernels(),
-                            IndexingMaskKernels(),   IndexingEmbeddingKernels(),
-                            IndexingSearchKernels(), MatmulKernels(),
-                            AttentionKernels(),      SoftmaxKernels(),
-                            BatchNormKernels(),      LayerNormKernels(),
-                            DropoutKernels(),        ConvolutionKernels(),
-                            PoolingKernels(),        AdaptivePoolingKernels(),
-                            UpsampleKernels(),       UnfoldKernels(),
-                            LossKernels(),           DistanceKernels(),
-                            RecurrentKernels(),      GridSamplerKernels(),
-                            EinsumKernels(),         InplaceKernels(),
+  for (const auto family : {PointwiseKernels(),
+                            ReductionKernels(),
+                            ShapeViewKernels(),
+                            ShapeDimsKernels(),
+                            ShapeSliceKernels(),
+                            ShapeCopyKernels(),
+                            ShapeJoinKernels(),
+                            ShapeRearrangeKernels(),
+                            ShapePadKernels(),
+                            FactoryKernels(),
+                            IndexingKernels(),
+                            IndexingDimKernels(),
+                            IndexingMaskKernels(),
+                            IndexingEmbeddingKernels(),
+                            IndexingSearchKernels(),
+                            MatmulKernels(),
+                            AttentionKernels(),
+                            SoftmaxKernels(),
+                            BatchNormKernels(),
+                            LayerNormKernels(),
+                            DropoutKernels(),
+                            QuantizedDecomposedKernels(),
+                            QuantizedEmbeddingKernels(),
+                            QuantizedAffineKernels(),
+                            QuantizedMatmulKernels(),
+                            ConvolutionKernels(),
+                            PoolingKernels(),
+                            AdaptivePoolingKernels(),
+                            UpsampleKernels(),
+                            UnfoldKernels(),
+                            LossKernels(),
+                            DistanceKernels(),
+                            RecurrentKernels(),
+                            GridSamplerKernels(),
+                            EinsumKernels(),
+                            InplaceKernels(),
                             ScalarKernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
@@ -86,14 +106,42 @@ RuntimeValue NamedDefault(SchemaType type, const std::string& name) {
 
 // A default that is a number of c10's enums (dtype=4 is int64).
 RuntimeValue NumberedDefault(SchemaType type, int64_t number) {
-  constexpr DType kDTypes[] = {DType::kUInt8,   DType::kInt8,   DType::kInt16,
-                               DType::kInt32,   DType::kInt64,  DType::kFloat16,
-                               DType::kFloat32, DType::kFloat64};
+  // By PyTorch's ScalarType, up to the last that a declaration names; numbers
+  // of dtypes that tensors here can't have (qint8, qint32, bits) stay numbers.
+  constexpr DType kNone = DType::kUnknown;
+  constexpr DType kDTypes[] = {DType::kUInt8,
+                               DType::kInt8,
+                               DType::kInt16,
+                               DType::kInt32,
+                               DType::kInt64,
+                               DType::kFloat16,
+                               DType::kFloat32,
+                               DType::kFloat64,
+                               DType::kComplex32,
+                               DType::kComplex64,
+                               DType::kComplex128,
+                               DType::kBool,
+                               kNone,
+                               kNone,
+                               kNone,
+                               DType::kBFloat16,
+                               kNone,
+                               kNone,
+                               kNone,
+                               kNone,
+                               kNone,
+                               kNone,
+                               kNone,
+                               DType::kFloat8E5M2,
+                               DType::kFloat8E4M3FN};
   constexpr MemoryFormat kFormats[] = {
       MemoryFormat::kContiguous, MemoryFormat::kPreserve,
       MemoryFormat::kChannelsLast, MemoryFormat::kChannelsLast3d};
   const auto at = static_cast<size_t>(number);
-  if (type == SchemaType::kDtype && at < std::size(kDTypes)) return kDTypes[at];
+  if (type == SchemaType::kDtype && at < std::size(kDTypes) &&
+      kDTypes[at] != kNone) {
+    return kDTypes[at];
+  }
   if (type == SchemaType::kMemoryFormat && at < std::size(kFormats)) {
     return kFormats[at];
   }

@@ -71,6 +71,14 @@ std::span<const KernelEntry> LossKernels();
 std::span<const KernelEntry> DistanceKernels();
 // upsample_nearest, _linear, _bicubic and their antialiased kin.
 std::span<const KernelEntry> UpsampleKernels();
+// quantized_decomposed: scales per tensor, channel, token, group.
+std::span<const KernelEntry> QuantizedDecomposedKernels();
+// quantized_decomposed.embedding_byte and its packed kin.
+std::span<const KernelEntry> QuantizedEmbeddingKernels();
+// torchao: scales per block.
+std::span<const KernelEntry> QuantizedAffineKernels();
+// _int_mm, _weight_int8pack_mm, _weight_int4pack_mm_for_cpu, ...
+std::span<const KernelEntry> QuantizedMatmulKernels();
 // zero_, resize_: in-place operators that no functional one makes.
 std::span<const KernelEntry> InplaceKernels();
 // sym_size, item, asserts, and the Python functions on scalars.
