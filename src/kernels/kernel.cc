@@ -33,6 +33,8 @@ std::vector<KernelEntry> JoinFamilies() {
                             BatchNormKernels(),
                             LayerNormKernels(),
                             DropoutKernels(),
+                            MarginLossKernels(),
+                            FourierKernels(),
                             QuantizedDecomposedKernels(),
                             QuantizedEmbeddingKernels(),
                             QuantizedAffineKernels(),

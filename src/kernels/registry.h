@@ -67,6 +67,10 @@ std::span<const KernelEntry> GridSamplerKernels();
 std::span<const KernelEntry> UnfoldKernels();
 // mse_loss, nll_loss, cross_entropy_loss and other losses.
 std::span<const KernelEntry> LossKernels();
+// triplet_margin_loss, cosine_embedding_loss, ..., and gradients of losses.
+std::span<const KernelEntry> MarginLossKernels();
+// _fft_c2c and its kin, torch.fft.
+std::span<const KernelEntry> FourierKernels();
 // cdist, pdist, pairwise_distance, cosine_similarity.
 std::span<const KernelEntry> DistanceKernels();
 // upsample_nearest, _linear, _bicubic and their antialiased kin.
