@@ -71,6 +71,12 @@ std::span<const KernelEntry> LossKernels();
 std::span<const KernelEntry> MarginLossKernels();
 // _fft_c2c and its kin, torch.fft.
 std::span<const KernelEntry> FourierKernels();
+// Determinants, inverses, systems of equations, LU factors.
+std::span<const KernelEntry> LinalgSolveKernels();
+// Triangular systems, Cholesky factors, matrix_exp.
+std::span<const KernelEntry> LinalgTriangularKernels();
+// torch.gradient.
+std::span<const KernelEntry> GradientKernels();
 // cdist, pdist, pairwise_distance, cosine_similarity.
 std::span<const KernelEntry> DistanceKernels();
 // upsample_nearest, _linear, _bicubic and their antialiased kin.
