@@ -78,6 +78,13 @@ void LikeSelf(InferCall& call, uint32_t) {
   if (const Type* self = call.Tensor(0)) call.AddLike(*self);
 }
 
+// The sizes that both broadcast to.
+void LikeSelfAndMask(InferCall& call, uint32_t) {
+  const Type *self = call.Tensor(0), *mask = call.Tensor(1);
+  if (self == nullptr || mask == nullptr) return;
+  BroadcastInto(*mask, &call.AddLike(*self));
+}
+
 void Embedding(InferCall& call, uint32_t) {
   const Type* weight = call.Tensor(0);
   const Type* indices = call.Tensor(1);
@@ -128,7 +135,7 @@ constexpr InferRow kRows[] = {
     {"aten.index_put.default", LikeSelf},
     {"aten.index_copy.default", LikeSelf},
     {"aten.index_add.default", LikeSelf},
-    {"aten.masked_scatter.default", LikeSelf},
+    {"aten.masked_scatter.default", LikeSelfAndMask},
     {"aten.embedding.default", Embedding},
     {"aten.embedding_bag.padding_idx", EmbeddingBag},
     {"aten._embedding_bag.default", EmbeddingBag},

@@ -1,4 +1,6 @@
 // Convolutions, pools, normalisations, resampling.
+#include <algorithm>
+
 #include "analysis/infer_call.h"
 #include "support/checked.h"
 
@@ -210,7 +212,11 @@ void Dropout(InferCall& call, uint32_t) {
   const Type* input = call.Tensor(0);
   if (input == nullptr) return;
   call.AddLike(*input);
-  call.AddLike(*input, DType::kBool);
+  // An input without elements gives an empty tensor like itself as the mask.
+  const bool is_empty = std::any_of(
+      input->sizes.begin(), input->sizes.end(),
+      [](const SymInt& s) { return s.is_literal() && s.value == 0; });
+  call.AddLike(*input, is_empty ? input->dtype : DType::kBool);
 }
 
 void Glu(InferCall& call, uint32_t) {

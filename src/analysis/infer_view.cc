@@ -509,6 +509,9 @@ void Diff(InferCall& call, uint32_t) {
   }
 }
 
+// Takes the type of something else: what it wrote isn't what it was.
+void Nothing(InferCall&, uint32_t) {}
+
 constexpr InferRow kRows[] = {
     {"aten.view.default", View},
     {"aten.reshape.default", View},
@@ -520,16 +523,24 @@ constexpr InferRow kRows[] = {
     {"aten.permute.default", Permute},
     {"aten.permute_copy.default", Permute},
     {"aten.transpose.int", Transpose},
+    {"aten.transpose_.default", Transpose},
+    {"aten.swapaxes_.default", Transpose},
+    {"aten.swapdims_.default", Transpose},
     {"aten.transpose_copy.int", Transpose},
     {"aten.swapaxes.default", Transpose},
     {"aten.t.default", SwapLast},
+    {"aten.t_.default", SwapLast},
     {"aten.mT.default", SwapLast},
     {"aten.movedim.int", MoveDim},
     {"aten.unsqueeze.default", Unsqueeze},
+    {"aten.unsqueeze_.default", Unsqueeze},
     {"aten.unsqueeze_copy.default", Unsqueeze},
     {"aten.squeeze.default", Squeeze, 0},
     {"aten.squeeze.dim", Squeeze, 1},
     {"aten.squeeze.dims", Squeeze, 1},
+    {"aten.squeeze_.default", Squeeze, 0},
+    {"aten.squeeze_.dim", Squeeze, 1},
+    {"aten.squeeze_.dims", Squeeze, 1},
     {"aten.expand.default", Expand},
     {"aten.expand_copy.default", Expand},
     {"aten.slice.Tensor", Slice},
@@ -544,6 +555,12 @@ constexpr InferRow kRows[] = {
     {"aten.split_with_sizes_copy.default", Split, kSizes},
     {"aten.chunk.default", Split, kChunks},
     {"aten.as_strided.default", AsStrided},
+    {"aten.as_strided_.default", AsStrided},
+    {"aten.resize_.default", AsStrided},
+    {"aten.resize_as_.default", Nothing},
+    {"aten.set_.default", Nothing},
+    {"aten.set_.source_Tensor", Nothing},
+    {"aten.set_.source_Tensor_storage_offset", Nothing},
     {"aten.view_as_real.default", ViewAsReal},
     {"aten.repeat.default", Repeat},
     {"aten.repeat_interleave.self_int", RepeatInterleave},

@@ -12,6 +12,7 @@
 
 #include "conformance/ops/compare.h"
 #include "conformance/ops/records.h"
+#include "conformance/ops/types.h"
 #include "kernels/kernel.h"
 
 namespace tenon {
@@ -23,6 +24,7 @@ struct Counts {
   int passed = 0;
   int failed = 0;
   int skipped = 0;
+  TypeCounts types;
 };
 
 std::vector<std::string> OperatorNames(const std::string& folder,
@@ -161,13 +163,18 @@ std::string CompareMutated(element record, const OpSchema& schema,
   return {};
 }
 
-// "" when the kernel did what the record says.
+// "" when the kernel did what the record says, and the type rules say what it
+// gave.
 std::string Replay(element record, const OpSchema& schema, Kernel kernel,
-                   const Safetensors& storages) {
+                   const Safetensors& storages, TypeCounts* types) {
   Call call;
   std::string error = DecodeCall(record, schema, storages, &call);
   const bool want_error = record["error"].error() == simdjson::SUCCESS;
   if (!error.empty()) return want_error ? "" : error;
+  if (!want_error) {
+    error = CheckTypes(schema, call.args, call.present, record, types);
+    if (!error.empty()) return error;
+  }
   if (!CompleteArgs(schema, &call.args, call.present, &error)) {
     return want_error ? "" : error;
   }
@@ -211,12 +218,13 @@ bool ReplayOperator(const std::string& folder, const std::string& name,
       ++counts->skipped;
       why = "skipped";
     } else if (expected != known.end()) {
-      const bool differs = !Replay(record, *schema, kernel, *storages).empty();
+      const bool differs =
+          !Replay(record, *schema, kernel, *storages, &counts->types).empty();
       ++(differs ? counts->skipped : counts->failed);
       why = differs ? "skipped"
                     : "passes, but is listed as failing: " + expected->second;
     } else {
-      why = Replay(record, *schema, kernel, *storages);
+      why = Replay(record, *schema, kernel, *storages, &counts->types);
       ++(why.empty() ? counts->passed : counts->failed);
       if (why.empty() && verbose) why = "ok";
     }
@@ -269,6 +277,9 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
     }
   }
   if (!list) {
+    std::printf(
+        "types of results: %d calls said whole, %d in part, %d not at all\n",
+        counts.types.complete, counts.types.partial, counts.types.open);
     std::printf("%d passed, %d failed, %d skipped\n", counts.passed,
                 counts.failed, counts.skipped);
   }

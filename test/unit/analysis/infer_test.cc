@@ -154,6 +154,22 @@ TEST_F(InferTest, InPlaceGivesTheWrittenTensor) {
 }
 
 // matmul of float32 inside autocast computes in bfloat16.
+// What such an operator returns has another shape than what it was given.
+TEST_F(InferTest, InPlaceViewsHaveTheirNewShape) {
+  const ValueId x = Input(F32({2, 1, 3}), "x");
+  EXPECT_EQ(Of("aten.unsqueeze_.default", {x, 0}), "f32[1, 2, 1, 3]");
+  EXPECT_EQ(Of("aten.squeeze_.dim", {x, 1}), "f32[2, 3]");
+  EXPECT_EQ(Of("aten.transpose_.default", {x, 0, 2}), "f32[3, 1, 2]");
+  EXPECT_EQ(Of("aten.resize_.default", {x, List{2, 2}}), "f32[2, 2]");
+  EXPECT_EQ(Of("aten.set_.source_Tensor", {x, x}), "?");
+}
+
+TEST_F(InferTest, MasksBroadcast) {
+  const ValueId x = Input(F32({3}), "x");
+  const ValueId mask = Input(Literals(DType::kBool, {2, 1}), "mask");
+  EXPECT_EQ(Of("aten.masked_scatter.default", {x, mask, x}), "f32[2, 3]");
+}
+
 TEST_F(InferTest, SaysNothingInsideAutocast) {
   const ValueId x = Input(F32({2, 2}), "x");
   const GraphId body = program.AddGraph("body");
