@@ -1,69 +1,40 @@
 #include "export/export.h"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
-#include "analysis/digest.h"
 #include "analysis/effects.h"
+#include "export/pipeline.h"
 #include "ir/clone.h"
 #include "link/join.h"
 #include "link/lift.h"
 #include "link/outline.h"
 #include "text/text.h"
-#include "verify/verify.h"
 
 namespace tenon {
 namespace {
 
-class Exporter {
+class Exporter : public Pipeline {
  public:
   Exporter(const Program& source, const ExportOptions& options,
            Diagnostics& diags)
-      : source_(source),
-        program_(source.Clone()),
-        options_(options),
-        diags_(diags) {}
+      : Pipeline(source, diags), options_(options) {}
 
   Status Run() {
-    report_.num_nodes =
-        static_cast<uint32_t>(source_.CountNodes(Program::kRoot));
-    report_.signature_before = DescribeSignature(source_);
-    struct Phase {
-      const char* name;
-      Status (Exporter::*run)();
-      bool changes_program;
+    // One digest for the whole way: no phase rewrites an expression (T-3).
+    const Phase phases[] = {
+        {"verify", [this] { return VerifyNow(); }, Check::kNever},
+        {"partition", [this] { return Plan(); }, Check::kNever},
+        {"outline", [this] { return CutRegions(); }, Check::kAlways},
+        {"compile", [this] { return Compile(); }, Check::kAlways},
+        {"join", [this] { return Join(); }, Check::kAlways},
+        {"lift", [this] { return Lift(&program_, diags_); }, Check::kAlways},
+        {"prove", [this] { return Prove(); }, Check::kNever},
     };
-    static constexpr Phase kPhases[] = {
-        {"verify", &Exporter::VerifyNow, false},
-        {"partition", &Exporter::Plan, false},
-        {"outline", &Exporter::CutRegions, true},
-        {"compile", &Exporter::Compile, true},
-        {"join", &Exporter::Join, true},
-        {"lift", &Exporter::LiftState, true},
-        {"prove", &Exporter::Prove, false},
-    };
-    for (const Phase& phase : kPhases) {
-      const auto start = std::chrono::steady_clock::now();
-      TENON_TRY((this->*phase.run)());
-      // Nothing goes on from a stage that left a broken program.
-      if (phase.changes_program) TENON_TRY(VerifyNow());
-      const std::chrono::duration<double> time =
-          std::chrono::steady_clock::now() - start;
-      report_.phases.push_back({phase.name, time.count()});
-      if (options_.stop_after == phase.name) break;
-    }
-    report_.signature_after = DescribeSignature(program_);
-    report_.mutations = DescribeMutations(program_);
-    return {};
+    return RunPhases(phases, options_.stop_after, false);
   }
 
-  Program TakeProgram() { return std::move(program_); }
-  ExportReport TakeReport() { return std::move(report_); }
-
  private:
-  Status VerifyNow() { return Verify(program_, VerifyOptions(), diags_); }
-
   Status Plan() {
     if (!options_.fixed_regions.empty()) return UseFixedRegions();
     if (options_.backends.empty() || options_.num_random_colors > 0) {
@@ -308,15 +279,6 @@ class Exporter {
     return true;
   }
 
-  Status LiftState() { return Lift(&program_, diags_); }
-
-  // One digest for the whole way: no phase rewrites an expression (T-3).
-  Status Prove() {
-    report_.source_digest = WiringDigest(source_);
-    report_.result_digest = WiringDigest(program_);
-    return ProveEqual(source_, program_, diags_);
-  }
-
   // --- the report ---
 
   RegionReport DescribeRegion(const RegionNodes& region,
@@ -335,14 +297,10 @@ class Exporter {
     return out;
   }
 
-  const Program& source_;
-  Program program_;
   const ExportOptions& options_;
-  Diagnostics& diags_;
   PartitionPlan plan_;
   std::vector<Outlined> outlined_;
   std::vector<uint32_t> positions_;
-  ExportReport report_;
 };
 
 }  // namespace

@@ -1,9 +1,6 @@
 #include "export/join_program.h"
 
-#include <chrono>
-
-#include "analysis/digest.h"
-#include "export/export.h"
+#include "export/pipeline.h"
 #include "formats/tensorrt/lower_engines.h"
 #include "link/declare_writes.h"
 #include "link/join.h"
@@ -13,57 +10,27 @@
 namespace tenon {
 namespace {
 
-class Joiner {
+class Joiner : public Pipeline {
  public:
   Joiner(const Program& source, const JoinProgramOptions& options,
          Diagnostics& diags)
-      : source_(source),
-        program_(source.Clone()),
-        options_(options),
-        diags_(diags) {}
+      : Pipeline(source, diags), options_(options) {}
 
   Status Run() {
-    report_.num_nodes =
-        static_cast<uint32_t>(source_.CountNodes(Program::kRoot));
-    report_.signature_before = DescribeSignature(source_);
-    struct Phase {
-      const char* name;
-      Status (Joiner::*run)();
-      enum Then : uint8_t { kNothing, kMayVerify, kVerify } then;
+    const Phase phases[] = {
+        {"verify", [this] { return VerifyNow(); }, Check::kNever},
+        {"join", [this] { return Join(); }, Check::kWhenAsked},
+        {"lift", [this] { return Lift(&program_, diags_); }, Check::kWhenAsked},
+        {"declare", [this] { return Declare(); }, Check::kAlways},
+        {"prove", [this] { return Prove(); }, Check::kNever},
     };
-    static constexpr Phase kPhases[] = {
-        {"verify", &Joiner::VerifyNow, Phase::kNothing},
-        {"join", &Joiner::Join, Phase::kMayVerify},
-        {"lift", &Joiner::LiftState, Phase::kMayVerify},
-        {"declare", &Joiner::Declare, Phase::kVerify},
-        {"prove", &Joiner::Prove, Phase::kNothing},
-    };
-    for (const Phase& phase : kPhases) {
-      const auto start = std::chrono::steady_clock::now();
-      TENON_TRY((this->*phase.run)());
-      const bool is_last = options_.stop_after == phase.name;
-      if (phase.then == Phase::kVerify ||
-          (phase.then == Phase::kMayVerify &&
-           (is_last || options_.verify_each_phase))) {
-        TENON_TRY(VerifyNow());
-      }
-      const std::chrono::duration<double> time =
-          std::chrono::steady_clock::now() - start;
-      report_.phases.push_back({phase.name, time.count()});
-      if (is_last) break;
-    }
-    report_.signature_after = DescribeSignature(program_);
-    report_.mutations = DescribeMutations(program_);
+    TENON_TRY(
+        RunPhases(phases, options_.stop_after, options_.verify_each_phase));
     DescribeRegions();
     return {};
   }
 
-  Program TakeProgram() { return std::move(program_); }
-  ExportReport TakeReport() { return std::move(report_); }
-
  private:
-  Status VerifyNow() { return Verify(program_, VerifyOptions(), diags_); }
-
   Status Join() {
     if (options_.inline_delegates) {
       TENON_TRY(
@@ -72,19 +39,10 @@ class Joiner {
     return JoinAll(&program_, diags_);
   }
 
-  Status LiftState() { return Lift(&program_, diags_); }
-
   Status Declare() {
     DeclareDelegateWrites(&program_);
     DeclareMutations(&program_);
     return {};
-  }
-
-  Status Prove() {
-    report_.source_digest = WiringDigest(source_);
-    report_.result_digest = WiringDigest(program_);
-    if (report_.source_digest == report_.result_digest) return {};
-    return ProveEqual(source_, program_, diags_);
   }
 
   void DescribeRegions() {
@@ -112,11 +70,7 @@ class Joiner {
     }
   }
 
-  const Program& source_;
-  Program program_;
   const JoinProgramOptions& options_;
-  Diagnostics& diags_;
-  ExportReport report_;
 };
 
 Expected<ExportReport> Run(Program* program, const JoinProgramOptions& options,
