@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "hybrid_error.h"
+#include "ir/literal.h"
 
 namespace tenon::python {
 namespace {
@@ -109,7 +110,7 @@ FxResult FxGraphBuilder::Build() {
       known = PyDict_GetItemWithError(meta.ptr(), N().val);
     }
     const nb::object val = type.is_literal()
-                               ? LiteralOf(type)
+                               ? ToPython(LiteralOf(type), &scope)
                                : ValOf(program_.value(v).type, known);
     nodes_[v.index] = Placeholder(&scope, names_.value(v), val, meta);
     out.inputs.append(nb::make_tuple(
@@ -507,27 +508,6 @@ nb::object FxGraphBuilder::ToPython(const Arg& arg, Scope* scope) {
 
 // --- values ---
 
-nb::object FxGraphBuilder::LiteralOf(const Type& type) const {
-  switch (type.kind) {
-    case TypeKind::kInt:
-      return nb::int_(type.sym.value);
-    case TypeKind::kFloat:
-      return nb::float_(type.real);
-    case TypeKind::kBool:
-      return nb::bool_(type.sym.value != 0);
-    case TypeKind::kString:
-      return NewStr(program_.view(type.text));
-    case TypeKind::kNone:
-    case TypeKind::kTensor:
-    case TypeKind::kSymInt:
-    case TypeKind::kSymFloat:
-    case TypeKind::kSymBool:
-    case TypeKind::kObject:
-      break;
-  }
-  return nb::none();
-}
-
 bool FxGraphBuilder::IsSameSize(const SymInt& size, PyObject* object) {
   if (PyLong_CheckExact(object)) {
     return size.is_literal() && size.value == ToInt(object);
@@ -581,7 +561,7 @@ nb::object FxGraphBuilder::SizeOf(const SymInt& size) {
 nb::object FxGraphBuilder::ValOf(TypeId id, PyObject* known) {
   if (known != nullptr && Describes(known, id)) return nb::borrow(known);
   const Type& type = program_.type(id);
-  if (type.is_literal()) return LiteralOf(type);
+  if (type.is_literal()) return ToPython(LiteralOf(type), nullptr);
   if (!type.is_tensor()) {
     if (!type.is_symbolic_scalar()) return nb::none();
     return factory_.make_val(

@@ -83,7 +83,6 @@ class FxGraphBuilder {
   nb::object SizeOf(const SymInt& size);
   PyObject* SourceOf(NodeId n) const;
   nb::object SourceMeta(PyObject* source) const;
-  nb::object LiteralOf(const Type& type) const;
 
   const Program& program_;
   const FxFactory& factory_;

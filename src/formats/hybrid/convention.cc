@@ -10,6 +10,10 @@ std::string JoinedPath(std::string_view key, std::string path) {
   return path.empty() ? std::string(key) : std::string(key) + "_" + path;
 }
 
+bool IsContainer(std::string_view tag) {
+  return tag == "tuple" || tag == "list" || tag == "dict";
+}
+
 }  // namespace
 
 // --- specs as the document states them ---
@@ -51,20 +55,33 @@ Status ConventionReader::ReadSpecInto(const JsonElement& spec,
     }
     return {};
   }
-  if (v.tag != "tuple" && v.tag != "list" && v.tag != "dict") {
+  if (!IsContainer(v.tag)) {
     return json_.Error(path) << "unknown container '" << v.tag
                              << "', expected leaf, tuple, list, dict";
   }
-  TENON_ASSIGN(const JsonArray array, json_.Array(v.value, at));
+  return ReadContainer(v, at, out,
+                       [&](const JsonElement& child, const JsonPath& child_path,
+                           TreeSpec* child_spec) {
+                         return ReadSpecInto(child, child_path, child_spec,
+                                             order);
+                       });
+}
+
+template <typename ReadChild>
+Status ConventionReader::ReadContainer(const JsonVariant& v,
+                                       const JsonPath& path, TreeSpec* out,
+                                       ReadChild read_child) {
+  const bool is_dict = v.tag == "dict";
+  TENON_ASSIGN(const JsonArray array, json_.Array(v.value, path));
   std::vector<TreeSpec> children;
   std::vector<std::string> keys;
   for (const auto item : array) {
-    const JsonPath item_path(at, children.size());
+    const JsonPath item_path(path, children.size());
     JsonElement child = item;
-    if (v.tag == "dict") {
+    if (is_dict) {
       TENON_ASSIGN(const JsonArray parts, json_.Array(item, item_path));
       if (parts.size() != 2) {
-        return json_.Error(item_path) << "expected [key, spec]";
+        return json_.Error(item_path) << "expected [key, value]";
       }
       TENON_ASSIGN(const std::string_view key,
                    json_.String(parts.at(0), item_path));
@@ -72,11 +89,11 @@ Status ConventionReader::ReadSpecInto(const JsonElement& spec,
       child = parts.at(1);
     }
     children.emplace_back();
-    TENON_TRY(ReadSpecInto(child, item_path, &children.back(), order));
+    TENON_TRY(read_child(child, item_path, &children.back()));
   }
-  *out = v.tag == "tuple"  ? TreeSpec::Tuple(std::move(children))
-         : v.tag == "list" ? TreeSpec::List(std::move(children))
-                           : TreeSpec::Dict(keys, std::move(children));
+  *out = is_dict            ? TreeSpec::Dict(keys, std::move(children))
+         : v.tag == "tuple" ? TreeSpec::Tuple(std::move(children))
+                            : TreeSpec::List(std::move(children));
   return {};
 }
 
@@ -123,8 +140,6 @@ Status ConventionReader::ReadInputs(const JsonElement* in_spec,
     input_order_.push_back(static_cast<uint32_t>(leaf));
   }
   program_.in_spec = std::move(leaves.spec);
-  if (example == nullptr) return {};
-  // Only for types: the structure is the spec's, found by key (S-5).
   return {};
 }
 
@@ -154,31 +169,13 @@ Status ConventionReader::ReadExample(const JsonElement& v, const JsonPath& path,
                                      std::vector<TypeId>* types) {
   TENON_ASSIGN(const JsonVariant variant, json_.Variant(v, path));
   const JsonPath at(path, variant.tag);
-  const bool is_dict = variant.tag == "dict";
-  if (is_dict || variant.tag == "tuple" || variant.tag == "list") {
-    TENON_ASSIGN(const JsonArray array, json_.Array(variant.value, at));
-    std::vector<TreeSpec> children;
-    std::vector<std::string> keys;
-    for (const auto item : array) {
-      const JsonPath item_path(at, children.size());
-      JsonElement child = item;
-      if (is_dict) {
-        TENON_ASSIGN(const JsonArray parts, json_.Array(item, item_path));
-        if (parts.size() != 2) {
-          return json_.Error(item_path) << "expected [key, value]";
-        }
-        TENON_ASSIGN(const std::string_view key,
-                     json_.String(parts.at(0), item_path));
-        keys.emplace_back(key);
-        child = parts.at(1);
-      }
-      children.emplace_back();
-      TENON_TRY(ReadExample(child, item_path, &children.back(), types));
-    }
-    *spec = is_dict                  ? TreeSpec::Dict(keys, std::move(children))
-            : variant.tag == "tuple" ? TreeSpec::Tuple(std::move(children))
-                                     : TreeSpec::List(std::move(children));
-    return {};
+  if (IsContainer(variant.tag)) {
+    return ReadContainer(variant, at, spec,
+                         [&](const JsonElement& child,
+                             const JsonPath& child_path, TreeSpec* child_spec) {
+                           return ReadExample(child, child_path, child_spec,
+                                              types);
+                         });
   }
   *spec = TreeSpec::Leaf();
   types->emplace_back();

@@ -40,6 +40,11 @@ class ConventionReader {
   Expected<Leaves> ReadSpec(const JsonElement& spec, const JsonPath& path);
   Status ReadSpecInto(const JsonElement& spec, const JsonPath& path,
                       TreeSpec* out, std::vector<int64_t>* order);
+  // A tuple or list of children, or a dict of [key, child]; `path` is that of
+  // the elements. Calls read_child(element, path, TreeSpec*) for each.
+  template <typename ReadChild>
+  Status ReadContainer(const JsonVariant& v, const JsonPath& path,
+                       TreeSpec* out, ReadChild read_child);
   Status CheckLeaves(const Leaves& leaves, size_t count, Rule rule,
                      const JsonPath& path);
   Status UsePlainConvention();

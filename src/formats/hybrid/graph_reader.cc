@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/hybrid/node_members.h"
+#include "ir/literal.h"
 
 namespace tenon::hybrid {
 namespace {

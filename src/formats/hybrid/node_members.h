@@ -18,7 +18,4 @@ struct GraphReader::NodeMembers {
                                     const JsonPath& path);
 };
 
-// The literal that a literal type stands for.
-Arg LiteralOf(const Type& type);
-
 }  // namespace tenon::hybrid
