@@ -206,9 +206,9 @@ std::vector<NodeSet> Turn::Cut() {
   }
   std::vector<NodeSet> regions;
   for (uint32_t d = 0; d < devices.num_devices(); ++d) {
-    std::vector<bool> is_wanted(dependencies_.size());
-    for (uint32_t i = 0; i < is_wanted.size(); ++i) {
-      is_wanted[i] = is_wanted_[i] && devices.of(i) == d;
+    std::vector<bool> is_wanted = is_wanted_;
+    for (uint32_t i = 0; i < dependencies_.size(); ++i) {
+      if (devices.of(i) != d) is_wanted[i] = false;
     }
     std::vector<NodeSet> cut =
         CutIntoRegions(board_.program, units(), is_wanted, &board_.bytes);

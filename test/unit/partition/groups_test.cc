@@ -46,6 +46,21 @@ TEST(Groups, P5AQuantisePairIsTakenWholeOrNotAtAll) {
             "d: dtype (quantized_decomposed.dequantize_per_tensor.tensor)\n");
 }
 
+// A quantise that is refused takes only its own dequantises along.
+TEST(Groups, P5APairIsOfOneValue) {
+  const Program program = ParseText(R"(
+graph @main(%x : f32[4]) {
+  %q : i8[4] = quantized_decomposed.quantize_per_tensor.default(%x, 0.5, 0, -128, 127, torch.int8)
+  %r : i8[4] = quantized_decomposed.quantize_per_tensor.default(%x, 0.25, 0, -128, 127, torch.int8)
+  %d : f32[4] = quantized_decomposed.dequantize_per_tensor.default(%r, 0.25, 0, -128, 127, torch.int8)
+  return (%q, %d)
+})");
+  const PickyBackend backend("b");
+  BackendRequest request = Ask(backend);
+  request.deny = {"%q"};
+  EXPECT_EQ(Regions(program, Plan(program, {request})), "r d");
+}
+
 //   a -> b -> c      a and c as a group take b along
 //   a -> e -> f
 const char kDiamond[] = R"(
@@ -212,7 +227,78 @@ graph @main(%x : f32[s0], %k : SymInt(s0)) {
             "n: scalar boundary (the program's scalar input or output)\n");
 }
 
+// A group that falls because of what lies between holds nothing together: p and
+// q, which both touch it, can be in one region. That another group stands
+// changes nothing.
+TEST(Groups, P5AGroupThatFellLeavesNoTrace) {
+  const Program program = ParseText(R"(
+graph @main(%x : f32[4]) {
+  %p : f32[4] = aten.neg.default(%x)
+  %a : f32[4] = aten.sin.default(%x)
+  %b : f32[4] = aten.exp.default(%a)
+  %c : f32[4] = aten.add.Tensor(%b, %p)
+  %q : f32[4] = aten.neg.default(%a)
+  %e : f32[4] = aten.cos.default(%x)
+  %f : f32[4] = aten.cos.default(%e)
+  return (%c, %q, %f)
+})");
+  const PickyBackend backend("b", AllBut("aten.exp.default"));
+  BackendRequest request = Ask(backend);
+  request.groups = {{"%a", "%c"}};
+  EXPECT_EQ(Regions(program, Plan(program, {request})), "p q e f");
+  request.groups = {{"%a", "%c"}, {"%e", "%f"}};
+  EXPECT_EQ(Regions(program, Plan(program, {request})), "p q e f");
+}
+
+// The reason that is told is the blocker's own.
+TEST(Groups, P5TheBlockersReasonIsTold) {
+  const Program program = ParseText(kDiamond);
+  const PickyBackend backend("b", AllBut("aten.cos.default"));
+  BackendRequest request = Ask(backend);
+  request.deny = {"aten.neg.default"};
+  request.groups = {{"%b", "%c"}};
+  const PartitionPlan plan = Plan(program, {request});
+  EXPECT_EQ(Refusals(program, plan),
+            "a: user's choice (aten.neg.default)\n"
+            "b: dtype (must stay with %c: aten.cos.default)\n"
+            "c: dtype (aten.cos.default)\n");
+}
+
+// D-7: a region's own program that takes a number is none for a backend that
+// takes no numbers.
+TEST(Scalars, D5ARegionWithNumbersIsTakenWholeByWhoExchangesThem) {
+  const Program numbers = ParseText(R"(symbol s0 (integer=True)
+range s0 in [2, 9]
+graph @main(%x : f32[s0], %k : SymInt(s0)) {
+  %a : f32[s0] = aten.add.Tensor(%x, %k)
+  return (%a)
+})");
+  const Program tensors = ParseText(kDiamond);
+  PickyBackend backend("b");
+  for (const ScalarBoundary scalars :
+       {ScalarBoundary::kScalar, ScalarBoundary::kZeroDimTensor,
+        ScalarBoundary::kNone}) {
+    backend.scalars = scalars;
+    EXPECT_TRUE(TakesWhole(tensors, Ask(backend)));
+    EXPECT_EQ(TakesWhole(numbers, Ask(backend)),
+              scalars != ScalarBoundary::kNone);
+  }
+}
+
 // --- devices ---
+
+// Of the node alone, whatever comes behind it.
+TEST(Devices, K712TheNodesOwnAreNamed) {
+  const Program program = ParseText(R"(
+graph @main(%x : f32[4], %y : f32[4] device cuda:0, %z : f32[4] device xpu:0) {
+  %a : f32[4] = aten.add.Tensor(%x, %y)
+  %b : f32[4] device xpu:0 = aten.neg.default(%z)
+  return (%a, %b)
+})");
+  const PickyBackend backend("b");
+  EXPECT_EQ(Refusals(program, Plan(program, {Ask(backend)})),
+            "a: layout (devices cpu and cuda:0)\n");
+}
 
 // K7-12: host work isn't pulled into the GPU's region.
 const char kTwoDevices[] = R"(
