@@ -1,4 +1,5 @@
 #include "export/export.h"
+#include "export/sharing.h"
 #include "verify/verify.h"
 
 namespace tenon {
@@ -7,6 +8,7 @@ Expected<Pt2WriteReport> WriteProved(const Program& program,
                                      const std::string& path,
                                      const Pt2WriteOptions& options,
                                      Diagnostics& diags) {
+  TENON_TRY(CheckSharing(program, diags));
   Pt2WriteOptions checked = options;
   checked.check = [&](const std::string& written) -> Status {
     if (options.check) TENON_TRY(options.check(written));

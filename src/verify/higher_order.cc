@@ -160,14 +160,33 @@ class HigherOrderCheck {
       return;
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
-      const Type* output = TypeOf(p_, *outputs[i]);
-      if (output == nullptr || !results[i].valid()) continue;
-      if (Agree(*output, p_.type(results[i]), same_rank)) continue;
+      if (IsResult(*outputs[i], results[i], same_rank)) continue;
       v_.Error(Rule::kType08, g_, n_).Note(v_.At(nested), "returned here")
-          << "result " << i << " is " << v_.TypeText(p_.value(results[i]).type)
-          << ", but the nested graph returns "
-          << v_.TypeText(p_.value(outputs[i]->v.value).type);
+          << "result " << i << " is " << ResultText(results[i])
+          << ", but the nested graph returns " << OutputText(*outputs[i]);
     }
+  }
+
+  // Whether the output may be the result; an invalid result is None.
+  bool IsResult(const Arg& output, ValueId result, bool same_rank) const {
+    const Type* from = TypeOf(p_, output);
+    const bool gives_none = from == nullptr ? output.kind == ArgKind::kNone
+                                            : from->kind == TypeKind::kNone;
+    const bool is_none =
+        !result.valid() || p_.type(result).kind == TypeKind::kNone;
+    if (gives_none || is_none) return gives_none == is_none;
+    if (from != nullptr) return Agree(*from, p_.type(result), same_rank);
+    // A literal, which is a number or a text.
+    return !p_.type(result).is_tensor();
+  }
+
+  std::string ResultText(ValueId result) const {
+    return result.valid() ? v_.TypeText(p_.value(result).type) : "None";
+  }
+
+  std::string OutputText(const Arg& output) const {
+    if (output.is_value()) return v_.TypeText(p_.value(output.v.value).type);
+    return output.kind == ArgKind::kNone ? "None" : "a literal";
   }
 
   static bool Agree(const Type& a, const Type& b, bool same_rank) {
