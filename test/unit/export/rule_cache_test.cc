@@ -6,9 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "backends/backend.h"
+#include "export/export.h"
 #include "export/join_program.h"
 #include "formats/hybrid/hybrid.h"
 #include "runtime/session.h"
+#include "text/text.h"
 
 namespace tenon {
 namespace {
@@ -51,6 +54,56 @@ TEST(Cache, M2StaysInPlaceAndIsDeclared) {
     if (position == 0) place = cache.raw();
     EXPECT_EQ(cache.raw(), place);
     EXPECT_EQ(cache.data<float>()[position * 3], value);
+  }
+}
+
+// A node that writes state in place is no part of a region, so that between
+// regions it writes where the state lies, and regions see what it wrote: one
+// read the cache before it, the other behind it.
+TEST(Cache, M2WhatWritesStateStaysBetweenRegions) {
+  Diagnostics diags;
+  auto program =
+      ParseProgram(R"(tenon 1
+storage @0 = 8 bytes hex"0000000000000000"
+buffer "cache" : f32[2] = @0
+in_spec ((*,), {})
+out_spec (*, *)
+graph @main(%c : f32[2] = buffer "cache", %x : f32[2]) {
+  %before : f32[2] = aten.mul.Tensor(%c, 10)
+  %w : f32[2] = aten.add_.Tensor(%c, %x)
+  %after : f32[2] = aten.mul.Tensor(%c, 100)
+  return (%before, %after)
+}
+)",
+                   "test", std::make_shared<Context>(), PayloadSource(), diags);
+  ASSERT_TRUE(program) << diags.ToString();
+  ExportOptions options;
+  options.backends.emplace_back().backend = FindBackend("cpu");
+  const auto report = ExportProgram(&*program, options, diags);
+  ASSERT_TRUE(report) << diags.ToString();
+  EXPECT_EQ(report->regions.size(), 2u);
+  ASSERT_EQ(report->refusals.size(), 1u);
+  EXPECT_EQ(report->refusals[0].detail,
+            "writes storage that the graph was given");
+  ASSERT_EQ(report->mutations.size(), 1u);
+  EXPECT_EQ(report->mutations[0].target, "cache");
+  EXPECT_EQ(report->mutations[0].owner, "graph");
+
+  auto session =
+      Session::Load(std::make_shared<const Program>(std::move(*program)),
+                    SessionOptions(), diags);
+  ASSERT_TRUE(session) << diags.ToString();
+  const void* place = nullptr;
+  for (int call = 0; call < 4; ++call) {
+    Tensor x = Tensor::Empty(DType::kFloat32, {2});
+    x.mutable_data<float>()[0] = x.mutable_data<float>()[1] = 1;
+    const auto results = (*session)->RunFlat({x}, diags);
+    ASSERT_TRUE(results) << diags.ToString();
+    EXPECT_EQ((*results)[0].tensor().data<float>()[1], 10.0f * call);
+    EXPECT_EQ((*results)[1].tensor().data<float>()[1], 100.0f * (call + 1));
+    const Tensor cache = (*session)->State("cache");
+    if (call == 0) place = cache.raw();
+    EXPECT_EQ(cache.raw(), place);
   }
 }
 
