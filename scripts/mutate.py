@@ -4,6 +4,8 @@
     scripts/mutate.py                       link, partition and verify
     scripts/mutate.py --only src/link       one of them (or one file)
     scripts/mutate.py --sample 150          150 mutants drawn by --seed
+    scripts/mutate.py --strict              one that survives without a reason
+                                            fails the run
     scripts/mutate.py --report              the verdicts of the last run
     scripts/mutate.py --again               only mutants that survived it
 
@@ -16,8 +18,9 @@ until one fails, crashes or takes too long.
 
 Some mutants compute the same as the original. scripts/mutants_survivors.tsv
 lists those with the reason; they don't count. The script fails when the tests
-kill less than 95 % of the others. The last line is
-"N killed, N survived (N explained), rate P %".
+kill less than 95 % of the others, or, with --strict, not all of them. It ends
+with "N killed, N survived (N explained), rate P %" and, for scripts/parts.sh,
+with "N passed, N failed": failed are those that survived without a reason.
 """
 
 import argparse
@@ -383,8 +386,8 @@ def is_explained(mutant, rows):
                            mutant.text] for row in rows)
 
 
-def report(mutants, killers, rows, is_whole):
-    """Prints the verdicts; whether enough mutants were killed."""
+def report(mutants, killers, rows, is_whole, min_rate):
+    """Prints the verdicts; whether `min_rate` percent were killed."""
     asked = [m for m in mutants if m.key() in killers]
     survived = [m for m in asked if not killers[m.key()]]
     explained = [m for m in survived if is_explained(m, rows)]
@@ -405,7 +408,9 @@ def report(mutants, killers, rows, is_whole):
         print(f"{folder + ': ' if folder else ''}{len(of) - num_survived} "
               f"killed, {num_survived} survived ({num_explained} explained), "
               f"rate {rate:.1f} %")
-    return rate >= MIN_RATE
+    unexplained = len(survived) - len(explained)
+    print(f"{len(asked) - unexplained} passed, {unexplained} failed")
+    return rate >= min_rate
 
 
 def main():
@@ -416,6 +421,8 @@ def main():
     parser.add_argument("--sample", type=int, metavar="N",
                         help="that many mutants, drawn")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--strict", action="store_true",
+                        help="fail when one survives without a reason")
     parser.add_argument("--again", action="store_true",
                         help="ask only the survivors of earlier runs")
     parser.add_argument("--report", action="store_true",
@@ -434,13 +441,14 @@ def main():
     known = json.loads(verdicts.read_text()) if verdicts.exists() else {}
     mutants = make_tree(work / "tree", options.commit, options.tests)
     rows = read_explained()
+    min_rate = 100.0 if options.strict else MIN_RATE
     pattern = options.only.rstrip("/")
     chosen = [m for m in mutants if m.file.startswith(pattern + "/") or
               fnmatch.fnmatch(m.file, pattern)]
     if not chosen:
         sys.exit(f"no condition in {options.only}")
     if options.report:
-        return 0 if report(chosen, known, rows, True) else 1
+        return 0 if report(chosen, known, rows, True, min_rate) else 1
     if options.again:
         asked = [m for m in chosen if not known.get(m.key())]
     else:
@@ -448,7 +456,8 @@ def main():
     if options.sample is not None and options.sample < len(asked):
         asked = random.Random(options.seed).sample(asked, options.sample)
 
-    print(f"{len(mutants)} mutants, {len(asked)} to ask", flush=True)
+    drawn = "" if options.sample is None else f", seed {options.seed}"
+    print(f"{len(mutants)} mutants, {len(asked)} to ask{drawn}", flush=True)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     out = build(work / "tree", options.jobs)
@@ -478,7 +487,7 @@ def main():
     if options.again:
         killers = known | killers
     whole = options.sample is None and pattern == "*"
-    return 0 if report(chosen, killers, rows, whole) else 1
+    return 0 if report(chosen, killers, rows, whole, min_rate) else 1
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ packages=(
   # Tests and benchmarks.
   libgtest-dev libbenchmark-dev
   llvm-14-tools libclang-rt-14-dev python3 python3-venv
-  # Pictures of graphs, the layout of the code.
-  graphviz clang-format
+  # Pictures of graphs, the layout of the code, what is odd in it, counting
+  # instructions.
+  graphviz clang-format clang-tidy valgrind
 )
 
 # Prints the packages of the list that aren't installed.

@@ -121,11 +121,11 @@ bool WritesRunningStatistics(const BoundArgs& bound) {
 EffectAnalysis::EffectAnalysis(const Program& program)
     : program_(program), binder_(program), summaries_(program.num_graphs()) {}
 
-bool EffectAnalysis::IsPure(OpId id) {
-  if (id.index >= is_pure_.size()) is_pure_.resize(id.index + 1, -1);
-  int8_t& known = is_pure_[id.index];
+bool EffectAnalysis::IsPure(OpId op) {
+  if (op.index >= is_pure_.size()) is_pure_.resize(op.index + 1, -1);
+  int8_t& known = is_pure_[op.index];
   if (known < 0) {
-    const OpInfo& info = program_.context().op(id);
+    const OpInfo& info = program_.context().op(op);
     const std::string_view name = program_.view(info.name);
     known = info.schema == nullptr
                 ? !info.is_higher_order && !IsAssertion(name) &&
@@ -221,7 +221,7 @@ void EffectAnalysis::AddOperator(NodeId n, NodeEffects* out) {
 void EffectAnalysis::AddHigherOrder(NodeId n, int depth, NodeEffects* out) {
   const std::string_view name = program_.op_name(n);
   if (IsFunctionalised(name)) return;
-  const auto convention =
+  const auto* const convention =
       std::find_if(std::begin(kConventions), std::end(kConventions),
                    [&](const Convention& c) { return c.op == name; });
   if (convention == std::end(kConventions)) {

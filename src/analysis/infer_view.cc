@@ -31,7 +31,7 @@ struct Product {
   }
   // The size that is missing in `part` to make `whole`; unknown where it would
   // need a new expression.
-  static InferredSize Missing(const Product& whole, Product part) {
+  static InferredSize Missing(const Product& whole, const Product& part) {
     if (!whole.is_known || !part.is_known || part.literal == 0) {
       return InferredSize::Unknown();
     }

@@ -270,7 +270,8 @@ class Composer {
       program_.mutable_value(args[i]).type =
           Replaced(part.value(inputs[i]).type, map);
     }
-    std::vector<TypeId> key = {};
+    std::vector<TypeId> key;
+    key.reserve(args.size());
     for (const ValueId arg : args) key.push_back(program_.value(arg).type);
     auto at = children_.find({call.part, KeyOf(key)});
     if (at == children_.end()) {
@@ -283,6 +284,7 @@ class Composer {
 
   static std::vector<uint32_t> KeyOf(const std::vector<TypeId>& types) {
     std::vector<uint32_t> out;
+    out.reserve(types.size());
     for (const TypeId t : types) out.push_back(t.index);
     return out;
   }

@@ -50,9 +50,9 @@ Expected<std::unique_ptr<Executable>> CpuBackend::Load(
     Diagnostics& diags) const {
   TENON_ASSIGN(Program region, ReadRegionPayload(name(), payload, diags));
   TENON_TRY(CheckNodes(region, diags));
-  TENON_ASSIGN(auto writes, FindDeclaredWrites(name(), region, diags));
-  return std::unique_ptr<Executable>(std::make_unique<cpu::CpuExecutable>(
-      std::move(region), std::move(writes), options));
+  TENON_ASSIGN(const auto writes, FindDeclaredWrites(name(), region, diags));
+  return std::unique_ptr<Executable>(
+      std::make_unique<cpu::CpuExecutable>(std::move(region), writes, options));
 }
 
 }  // namespace tenon

@@ -32,7 +32,8 @@ class ThreadCount {
 
 }  // namespace
 
-CpuExecutable::CpuExecutable(Program region, std::vector<DeclaredWrite> writes,
+CpuExecutable::CpuExecutable(Program region,
+                             std::span<const DeclaredWrite> writes,
                              const BackendOptions& options)
     : region_(std::move(region)), options_(options) {
   for (const DeclaredWrite& write : writes) {

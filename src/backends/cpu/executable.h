@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/backend.h"
@@ -14,7 +15,7 @@ namespace tenon::cpu {
 class CpuExecutable : public Executable {
  public:
   // Every node of `region` is one that the backend takes.
-  CpuExecutable(Program region, std::vector<DeclaredWrite> writes,
+  CpuExecutable(Program region, std::span<const DeclaredWrite> writes,
                 const BackendOptions& options);
 
   Expected<std::vector<RuntimeValue>> Run(std::span<const RuntimeValue> inputs,

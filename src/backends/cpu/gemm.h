@@ -14,13 +14,13 @@ namespace tenon::cpu {
 
 // One product as loops.h states it; `c` doesn't overlap the operands.
 // `scratch` is 64-byte aligned.
-void Multiply(const GemmArgs& product, float* scratch);
+void Multiply(const GemmArgs& g, float* scratch);
 
 // The scratch memory that a product needs; pointers aren't looked at. What is
 // enough for a product is enough for one with fewer rows. It is also enough for
 // one with a smaller k where b_column is 1, and for one with fewer columns
 // where b_row is 1.
-int64_t ScratchBytesFor(const GemmArgs& product);
+int64_t ScratchBytesFor(const GemmArgs& g);
 
 // C[i] = A[i] B[i] (+ bias) over a batch of matrices of one shape.
 struct MatmulShape {

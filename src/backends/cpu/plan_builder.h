@@ -50,7 +50,7 @@ class PlanBuilder {
   int64_t InputOf(const Tensor& tensor) const;
   // Where a weight comes from, and whether packing it once will do.
   WeightSource SourceOf(const Tensor& weight) const;
-  PackedWeights& packed_weights() { return *request_.packed_weights; }
+  PackedWeights& packed_weights() const { return *request_.packed_weights; }
   Ref RefOf(const Tensor& tensor);
   // A tile full of a constant's only element.
   Ref TileOf(const Tensor& constant);

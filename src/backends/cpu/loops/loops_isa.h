@@ -17,10 +17,10 @@ void ReduceRows(Reduction reduction, const float* x, float* out,
 void MaxPool(const float* x, float* out, int64_t* indices,
              const PoolArgs& args);
 void SumPool(const float* x, float* out, const PoolArgs& args);
-void Multiply(const GemmArgs& args, float* scratch);
-int64_t GemmScratchBytes(const GemmArgs& args);
-void MultiplyBlocked(const GemmArgs& args, float* scratch);
-int64_t BlockedScratchBytes(const GemmArgs& args);
+void Multiply(const GemmArgs& g, float* scratch);
+int64_t GemmScratchBytes(const GemmArgs& g);
+void MultiplyBlocked(const GemmArgs& g, float* scratch);
+int64_t BlockedScratchBytes(const GemmArgs& g);
 void AttentionRow(float* scores, const float* mask, float scale, int64_t size);
 extern const Loops kLoops;
 
