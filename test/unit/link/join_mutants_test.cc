@@ -9,6 +9,7 @@
 #include "link/join.h"
 #include "link/outline.h"
 #include "one_line.h"
+#include "programs.h"
 #include "text/text.h"
 #include "verify/verify.h"
 
@@ -17,13 +18,8 @@ namespace {
 
 constexpr GraphId kRoot = Program::kRoot;
 
-Program Parse(std::string_view text) {
-  Diagnostics diags;
-  auto program =
-      ParseProgram("tenon 1\n" + std::string(text), "test",
-                   std::make_shared<Context>(), PayloadSource(), diags);
-  EXPECT_TRUE(program) << diags.ToString();
-  return program ? std::move(*program) : Program(std::make_shared<Context>());
+Program ParseGraphs(std::string_view text) {
+  return Parse("tenon 1\n" + std::string(text));
 }
 
 std::string Printed(const Program& program) { return PrintOnOneLine(program); }
@@ -36,10 +32,6 @@ std::string Joined(Program* program) {
   EXPECT_TRUE(Verify(*program, VerifyOptions(), diags)) << diags.ToString();
   EXPECT_EQ(WiringDigest(*program), before);
   return Printed(*program);
-}
-
-bool Has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 NodeId Def(const Build& b, ValueId v) { return b.program.value(v).def; }
@@ -147,7 +139,7 @@ TEST(Join, J3AListIsPassedWhole) {
 
 // A child that is also a branch stays; its call gets a copy.
 TEST(Join, J7AGraphThatControlFlowHoldsStays) {
-  Program program = Parse(R"(
+  Program program = ParseGraphs(R"(
 graph @main(%p : bool[], %x : f32[2]) {
   %y : f32[2] = call @child(%x)
   %z : f32[2] = higher_order.cond(%p, @child, @other, [%y]) single_return False
@@ -174,7 +166,7 @@ graph @inner(%a : f32[2]) {
 }
 
 TEST(Join, J7SourcesOfDelegatesAreJoinedAndStay) {
-  Program program = Parse(R"(
+  Program program = ParseGraphs(R"(
 delegate @r backend "cpu" source @source
   inputs (f32[2])
   outputs (f32[2])
@@ -199,7 +191,7 @@ graph @inner(%a : f32[2]) {
 }
 
 TEST(Join, J7ADelegateCompiledFromItsCallerIsACycle) {
-  Program program = Parse(R"(
+  Program program = ParseGraphs(R"(
 delegate @r backend "cpu" source @source
   inputs (f32[2])
   outputs (f32[2])
@@ -258,7 +250,7 @@ TEST(Join, J12CallsThatMultiplyAreRefused) {
 // --- delegates back to calls ---
 
 TEST(ExpandDelegates, CallsWhatTheyWereCompiledFrom) {
-  Program program = Parse(R"(
+  Program program = ParseGraphs(R"(
 delegate @r backend "cpu" source @one
   inputs (f32[2])
   outputs (f32[2])
@@ -290,7 +282,7 @@ graph @two(%a : f32[2]) {
 }
 
 TEST(ExpandDelegates, OneWithoutASourceIsAnError) {
-  Program program = Parse(R"(
+  Program program = ParseGraphs(R"(
 delegate @r backend "cpu" source @one
   inputs (f32[2])
   outputs (f32[2])

@@ -8,25 +8,14 @@
 #include "build.h"
 #include "link/lift.h"
 #include "one_line.h"
+#include "programs.h"
 #include "text/text.h"
 #include "verify/verify.h"
 
 namespace tenon {
 namespace {
 
-Program Parse(std::string_view text) {
-  Diagnostics diags;
-  auto program = ParseProgram(text, "test", std::make_shared<Context>(),
-                              PayloadSource(), diags);
-  EXPECT_TRUE(program) << diags.ToString();
-  return program ? std::move(*program) : Program(std::make_shared<Context>());
-}
-
 std::string Printed(const Program& program) { return PrintOnOneLine(program); }
-
-bool Has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 constexpr char kState[] = R"(tenon 1
 storage @0 = 8 bytes hex"0000000000000000"

@@ -7,19 +7,12 @@
 
 #include "analysis/digest.h"
 #include "link/declare_writes.h"
+#include "programs.h"
 #include "text/text.h"
 #include "verify/verify.h"
 
 namespace tenon {
 namespace {
-
-Program Parse(std::string_view text) {
-  Diagnostics diags;
-  auto program = ParseProgram(text, "test", std::make_shared<Context>(),
-                              PayloadSource(), diags);
-  EXPECT_TRUE(program) << diags.ToString();
-  return program ? std::move(*program) : Program(std::make_shared<Context>());
-}
 
 void ExpectValid(const Program& program) {
   Diagnostics diags;

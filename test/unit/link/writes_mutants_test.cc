@@ -8,29 +8,18 @@
 #include "link/declare_writes.h"
 #include "link/in_place.h"
 #include "one_line.h"
+#include "programs.h"
 #include "text/text.h"
 #include "verify/verify.h"
 
 namespace tenon {
 namespace {
 
-Program Parse(std::string_view text) {
-  Diagnostics diags;
-  auto program = ParseProgram(text, "test", std::make_shared<Context>(),
-                              PayloadSource(), diags);
-  EXPECT_TRUE(program) << diags.ToString();
-  return program ? std::move(*program) : Program(std::make_shared<Context>());
-}
-
 // The text of a program that is sound.
 std::string Sound(const Program& program) {
   Diagnostics diags;
   EXPECT_TRUE(Verify(program, VerifyOptions(), diags)) << diags.ToString();
   return PrintOnOneLine(program);
-}
-
-bool Has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 size_t Count(const std::string& text, std::string_view part) {
