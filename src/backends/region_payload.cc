@@ -81,7 +81,7 @@ Status CheckRegionInputs(const Program& region,
              << " must be a tensor";
     }
     const Tensor& tensor = inputs[i].tensor();
-    if (tensor.dtype() != type.dtype || tensor.dim() != type.rank()) {
+    if (tensor.dim() != type.rank()) {
       return diags.Error(Rule::kUnsupported)
              << "region '" << region.name << "': input " << i << " is "
              << tensor.ToString() << ", expected " << Name(type.dtype)
@@ -94,6 +94,18 @@ Status CheckRegionInputs(const Program& region,
     }
   }
   return {};
+}
+
+bool HaveStatedDtypes(const Program& region,
+                      std::span<const RuntimeValue> inputs) {
+  const std::vector<ValueId>& declared = region.root().inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Type& type = region.type(declared[i]);
+    if (type.is_tensor() && inputs[i].tensor().dtype() != type.dtype) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace tenon

@@ -28,10 +28,21 @@ std::vector<std::byte> WriteRegionPayload(std::string_view backend,
 Expected<Program> ReadRegionPayload(std::string_view backend, Bytes payload,
                                     Diagnostics& diags);
 
-// The number of inputs must be that of the region, tensors must stand where
-// the region's types say tensors, and each must lie inside its storage.
+// The number of inputs must be that of the region, tensors of the stated rank
+// must stand where the region's types say tensors, and each must lie inside its
+// storage. Dtypes may differ from the stated ones, see HaveStatedDtypes.
 Status CheckRegionInputs(const Program& region,
                          std::span<const RuntimeValue> inputs,
                          Diagnostics& diags);
+
+// Whether every tensor has the dtype that the region's types say. A program
+// states what PyTorch's shape functions told its exporter, and for some
+// operators they and the kernels disagree: batch normalisation of half numbers
+// states float32 statistics and returns halves, layer normalisation with wider
+// weights does it the other way round. Uncut, such a program computes with what
+// comes; a backend that prepares itself for stated dtypes has to ask first.
+// Inputs that CheckRegionInputs refuses must not come here.
+bool HaveStatedDtypes(const Program& region,
+                      std::span<const RuntimeValue> inputs);
 
 }  // namespace tenon

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/plan_builder.h"
 #include "backends/region_payload.h"
+#include "interpreter/interpreter.h"
 
 namespace tenon::cpu {
 namespace {
@@ -106,6 +107,11 @@ Status CpuExecutable::ReserveArena(size_t size_bytes, Diagnostics& diags) {
 Expected<std::vector<RuntimeValue>> CpuExecutable::Run(
     std::span<const RuntimeValue> inputs, Diagnostics& diags) {
   TENON_TRY(CheckRegionInputs(region_, inputs, diags));
+  if (!HaveStatedDtypes(region_, inputs)) {
+    return Interpret(region_, Program::kRoot,
+                     std::vector<RuntimeValue>(inputs.begin(), inputs.end()),
+                     InterpreterOptions{}, diags);
+  }
   const ThreadCount threads(std::max(options_.num_threads, 1));
   DescribeInputs(inputs);
   Plan* plan = FindPlan();

@@ -68,5 +68,37 @@ TEST(RegionPayloadTest, SurvivesAnyFlippedByte) {
   }
 }
 
+// Types come from PyTorch's shape functions, which don't always say what its
+// kernels return; cut or not, a program computes with what comes.
+TEST(RegionPayloadTest, TakesInputsOfAnotherDtypeThanStated) {
+  for (const char* name : {"echo", "reference", "cpu"}) {
+    const Backend* backend = FindBackend(name);
+    ASSERT_NE(backend, nullptr) << name;
+    Diagnostics diags;
+    auto loaded = backend->Load(WriteRegionPayload(name, SmallRegion()),
+                                nullptr, {}, diags);
+    ASSERT_TRUE(loaded) << name << diags.ToString();
+    Tensor x = Tensor::Zeros(DType::kFloat64, {2, 3});
+    x.mutable_data<double>()[0] = 0.1;
+    const RuntimeValue inputs[] = {x};
+    const auto outputs = (*loaded)->Run(inputs, diags);
+    ASSERT_TRUE(outputs) << name << diags.ToString();
+    ASSERT_EQ((*outputs)[0].tensor().dtype(), DType::kFloat64) << name;
+    EXPECT_EQ((*outputs)[0].tensor().data<double>()[0], 0.1 + 2 * 0.1) << name;
+  }
+}
+
+TEST(RegionPayloadTest, RefusesInputsOfAnotherRank) {
+  const auto payload = WriteRegionPayload("echo", SmallRegion());
+  Diagnostics diags;
+  auto loaded = FindBackend("echo")->Load(payload, nullptr, {}, diags);
+  ASSERT_TRUE(loaded) << diags.ToString();
+  const RuntimeValue inputs[] = {Tensor::Zeros(DType::kFloat32, {6})};
+  EXPECT_FALSE((*loaded)->Run(inputs, diags));
+  EXPECT_NE(diags.ToString().find("expected float32 of rank 2"),
+            std::string::npos)
+      << diags.ToString();
+}
+
 }  // namespace
 }  // namespace tenon
