@@ -326,6 +326,13 @@ constexpr KernelEntry kEntries[] = {
     {"aten.conj_physical.default", ConjPhysical},
     {"aten._conj_physical.default", Elementwise<kConj, 1, kAnyDType>},
     {"prims.conj_physical.default", Elementwise<kConj, 1, kAnyDType>},
+    // Lazy views in PyTorch. No tensor here carries a bit that says so: they
+    // are computed at once, and a later write to one side misses the other.
+    {"aten.conj.default", ConjPhysical},
+    {"aten._conj.default", ConjPhysical},
+    {"aten._conj_copy.default", Elementwise<kConj, 1, kAnyDType>},
+    {"aten._neg_view.default", Elementwise<kNeg, 1, kNoBool>},
+    {"aten._neg_view_copy.default", Elementwise<kNeg, 1, kNoBool>},
     {"aten.ceil.default", kRounded<kCeil>},
     {"aten.floor.default", kRounded<kFloor>},
     {"aten.trunc.default", kRounded<kTrunc>},

@@ -56,6 +56,22 @@ TEST(RegistryTest, NamesAreSortedAndFound) {
   EXPECT_EQ(FindKernel(""), nullptr);
 }
 
+TEST(LazyBitsTest, ConjugateAndNegativeViewsAreComputedAtOnce) {
+  Tensor z = Tensor::Empty(DType::kComplex64, {1});
+  z.mutable_data<float>()[0] = 2;
+  z.mutable_data<float>()[1] = 3;
+  for (const char* name : {"aten.conj.default", "aten._conj.default"}) {
+    const Outcome outcome = CallKernel(name, {z});
+    ASSERT_EQ(outcome.error, "") << name;
+    const Tensor& conjugate = outcome.results[0].tensor();
+    EXPECT_EQ(conjugate.data<float>()[0], 2) << name;
+    EXPECT_EQ(conjugate.data<float>()[1], -3) << name;
+  }
+  EXPECT_EQ(Value(CallKernel("aten._neg_view.default",
+                             {Floats({1.5}, DType::kFloat32)})),
+            -1.5);
+}
+
 TEST(CompleteArgsTest, FillsDefaultsAndRefusesWrongKinds) {
   const OpSchema* add = FindSchema("aten.add.Tensor");
   std::string error;
