@@ -47,6 +47,44 @@ bool ReadRun(Json json, RecordedRun* run) {
          (!run->outputs.empty() || !run->error.empty());
 }
 
+// {folder: {file: {release: what happens there}}}, of one corpus. Only results
+// count here: that a release can't open a file says nothing of its program.
+class KnownFailures {
+ public:
+  // What any release computes wrongly, "" when nothing is known.
+  std::string Find(const std::filesystem::path& program) {
+    const auto folder = program.parent_path();
+    const auto list = folder.parent_path() / "known_failures.json";
+    if (list != list_) Load(list);
+    simdjson::dom::object releases;
+    if (!is_loaded_ ||
+        root_[folder.filename().string()][program.filename().string()].get(
+            releases)) {
+      return "";
+    }
+    for (const auto release : releases) {
+      std::string_view text;
+      if (!release.value.get(text) && text.starts_with(kWrongResult)) {
+        return std::string(text);
+      }
+    }
+    return "";
+  }
+
+ private:
+  static constexpr std::string_view kWrongResult = "run ";
+
+  void Load(const std::filesystem::path& list) {
+    list_ = list;
+    is_loaded_ = !parser_.load(list.string()).get(root_);
+  }
+
+  simdjson::dom::parser parser_;
+  std::filesystem::path list_;
+  Json root_;
+  bool is_loaded_ = false;
+};
+
 bool ReadProgram(Json json, const std::filesystem::path& folder,
                  CorpusProgram* program) {
   program->name = TextOf(json, "name");
@@ -94,6 +132,7 @@ Expected<std::vector<CorpusProgram>> ReadManifest(const std::string& path,
            << "a manifest without 'programs'";
   }
   const auto folder = std::filesystem::path(path).parent_path();
+  KnownFailures known;
   std::vector<CorpusProgram> programs;
   for (Json entry : entries) {
     if (!ReadProgram(entry, folder, &programs.emplace_back())) {
@@ -101,6 +140,7 @@ Expected<std::vector<CorpusProgram>> ReadManifest(const std::string& path,
              << "entry " << programs.size() - 1
              << " lacks a name, its runs or a part of one";
     }
+    programs.back().known_failure = known.Find(programs.back().path);
   }
   return programs;
 }

@@ -35,6 +35,9 @@ struct CorpusProgram {
   // PyTorch itself saved the file wrongly or can't use it: the file is right in
   // form, its results need not be the recorded ones.
   bool is_hazard = false;
+  // What PyTorch itself computes instead of the recorded results, as the
+  // corpus's known_failures.json says; "" = nothing is known.
+  std::string known_failure;
   bool carries_state = false;  // from one call to the next
   // The record names containers by their bare class, one name per storage, and
   // no constants.
@@ -48,7 +51,8 @@ struct CorpusProgram {
 // something changed, args_after, kwargs_after, state_after; or error.
 bool ReadRecordedRun(std::string_view json, RecordedRun* out);
 
-// Paths in a manifest are relative to its folder.
+// Paths in a manifest are relative to its folder. A program FOLDER/FILE is
+// looked up in FOLDER/../known_failures.json, where there is one.
 Expected<std::vector<CorpusProgram>> ReadManifest(const std::string& path,
                                                   Diagnostics& diags);
 
