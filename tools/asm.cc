@@ -1,16 +1,17 @@
 // tenon asm: text, or another program, to a .pt2.
 #include "console.h"
-#include "formats/pt2/pt2.h"
 #include "read_program.h"
 #include "verbs.h"
 #include "verdict.h"
 #include "verify/verify.h"
+#include "write_program.h"
 
 namespace tenon::tools {
 namespace {
 
 constexpr Option kOptions[] = {
     {"--output", 'o', "FILE", "The .pt2 to write. Required."},
+    kTorchOption,
     {"--side-file", 0, "BIN",
      "Where the text's weights and payloads are. Default: FILE.bin beside the "
      "text, where it exists."},
@@ -26,6 +27,9 @@ ExitCode Run(const CommandLine& line, Console& console) {
     return FailUsage("option --output is missing: where to write", console);
   }
   Diagnostics diags;
+  auto write = Pt2OptionsOf(line, output, diags);
+  if (!write) return Finish(diags, console);
+  write->root = line.Get("--root");
   ReadOptions read;
   read.side_file = line.Get("--side-file");
   const Expected<LoadedProgram> loaded = ReadProgram(
@@ -35,15 +39,9 @@ ExitCode Run(const CommandLine& line, Console& console) {
   if (verifies && !Verify(loaded->program, VerifyOptions(), diags)) {
     return Finish(diags, console);
   }
-  Pt2WriteOptions write;
-  write.root = line.Get("--root");
-  const auto report = WritePt2(loaded->program, output, write, diags);
+  const auto report = WritePt2(loaded->program, output, *write, diags);
   const ExitCode code = Finish(diags, console);
-  if (report) {
-    for (const std::string& note : report->notes) {
-      console.Err("note: " + note + "\n");
-    }
-  }
+  if (report) ShowNotes(*report, console);
   return code;
 }
 
@@ -58,7 +56,8 @@ const Verb kAsmVerb = {
     "Reads the text form (or another .pt2), checks it and writes a .pt2 that "
     "torch.export.load opens. The file appears whole or not at all.",
     "tenon asm model.tenon -o model.pt2\n"
-    "tenon dis model.pt2 --inline-limit 1000000 | tenon asm - -o copy.pt2\n",
+    "tenon dis model.pt2 --inline-limit 1000000 | tenon asm - -o copy.pt2\n"
+    "tenon asm model.pt2 -o old.pt2 --torch 2.7\n",
     kOptions,
     Run};
 

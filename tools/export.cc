@@ -17,6 +17,7 @@ namespace {
 constexpr std::array kOwnOptions = {
     Option{"--output", 'o', "FILE",
            "The .pt2 to write, or a .tenon for the text form. Required."},
+    kTorchOption,
     Option{"--no-fallback", 0, "",
            "Fails when a backend can't compile a region, instead of leaving "
            "it in the graph."},
@@ -70,7 +71,9 @@ Expected<ExportOptions> OptionsOf(const CommandLine& line, Console& console,
 Status WriteFiles(const CommandLine& line, const Program& program,
                   const ExportReport& report, Console& console,
                   Diagnostics& diags) {
-  TENON_TRY(WriteProgram(program, line.Get("--output"), console, diags));
+  const std::string output = line.Get("--output");
+  TENON_ASSIGN(const Pt2WriteOptions write, Pt2OptionsOf(line, output, diags));
+  TENON_TRY(WriteProgram(program, output, write, console, diags));
   if (line.Has("--report")) {
     TENON_TRY(WriteTextFile(line.Get("--report"),
                             ReportAsJson(report, line.Has("--time")), diags));
@@ -85,7 +88,9 @@ ExitCode Run(const CommandLine& line, Console& console) {
   }
   Diagnostics diags;
   const auto options = OptionsOf(line, console, diags);
-  if (!options) return Finish(diags, console);
+  if (!options || !Pt2OptionsOf(line, line.Get("--output"), diags)) {
+    return Finish(diags, console);
+  }
   ReadOptions read;
   read.method = line.Get("--method");
   Expected<LoadedProgram> loaded = ReadProgram(
@@ -144,7 +149,8 @@ const Verb kExportVerb = {
     "tenon export model.pt2 -o same.pt2 --backend none --random-cut 3\n"
     "tenon export model.pt2 -o hybrid.pt2 -b cpu --deny aten.softmax "
     "--explain\n"
-    "tenon export model.pt2 -o hybrid.pt2 -b cpu --try 10\n",
+    "tenon export model.pt2 -o hybrid.pt2 -b cpu --try 10\n"
+    "tenon export model.pt2 -o old.pt2 --backend none --torch 2.7\n",
     kOptions,
     Run};
 

@@ -1,10 +1,10 @@
 // tenon gen: makes programs for tests and benchmarks.
 #include "console.h"
-#include "formats/pt2/pt2.h"
 #include "testing/generator.h"
 #include "text/text.h"
 #include "verbs.h"
 #include "verdict.h"
+#include "write_program.h"
 
 namespace tenon::tools {
 namespace {
@@ -16,6 +16,7 @@ constexpr Option kOptions[] = {
     {"--seed", 's', "S", "Another seed, another program. Default: 0."},
     {"--output", 'o', "FILE",
      "The .pt2 to write. Default: the text form to standard output."},
+    kTorchOption,
 };
 
 constexpr uint64_t kMaxNodes = 50'000'000;
@@ -40,7 +41,8 @@ ExitCode Run(const CommandLine& line, Console& console) {
     console.Out(PrintProgram(program, print));
     return ExitCode::kFine;
   }
-  (void)WritePt2(program, output, Pt2WriteOptions(), diags);
+  const auto write = Pt2OptionsOf(line, output, diags);
+  if (write) (void)WritePt2(program, output, *write, diags);
   return Finish(diags, console);
 }
 

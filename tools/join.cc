@@ -15,6 +15,7 @@ namespace {
 constexpr std::array kOptions = {
     Option{"--output", 'o', "FILE",
            "The .pt2 to write, or a .tenon for the text form. Required."},
+    kTorchOption,
     Option{"--inline", 0, "",
            "Puts the graphs of engines back as plain operators, where they are "
            "known, so that PyTorch opens the result."},
@@ -48,7 +49,10 @@ ExitCode Run(const CommandLine& line, Console& console) {
   if (!line.Has("--output")) {
     return FailUsage("option --output is missing: where to write", console);
   }
+  const std::string output = line.Get("--output");
   Diagnostics diags;
+  const auto write = Pt2OptionsOf(line, output, diags);
+  if (!write) return Finish(diags, console);
   ReadOptions read;
   read.method = line.Get("--method");
   Expected<LoadedProgram> loaded = ReadProgram(
@@ -60,7 +64,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   const auto report = JoinProgram(&loaded->program, options, diags);
   if (!report ||
       !SetEngineForm(line.Get("--engines"), &loaded->program, diags) ||
-      !WriteProgram(loaded->program, line.Get("--output"), console, diags)) {
+      !WriteProgram(loaded->program, output, *write, console, diags)) {
     return Finish(diags, console);
   }
   const bool with_times = line.Has("--time");

@@ -35,7 +35,7 @@ Status WriteCut(const CommandLine& line, const Program& program,
            << "a cut program calls children, which only the text form holds; "
            << "the output's name must end in .tenon";
   }
-  return WriteProgram(program, output, console, diags);
+  return WriteProgram(program, output, Pt2WriteOptions(), console, diags);
 }
 
 ExitCode Run(const CommandLine& line, Console& console) {

@@ -68,7 +68,9 @@ ExitCode Run(const CommandLine& line, Console& console) {
         ReadProgram(path, std::make_shared<Context>(), read, diags);
     const bool holds = loaded && Verify(loaded->program, verify, diags);
     Append(names_file ? path : "", diags, &all);
-    if (holds && diags.all().empty()) fine += Fine(path, loaded->program);
+    if (holds && diags.num_errors() + diags.num_warnings() == 0) {
+      fine += Fine(path, loaded->program);
+    }
   }
   console.ReportAsData(all);
   if (!line.Has("--quiet") && console.format() == FindingFormat::kText) {

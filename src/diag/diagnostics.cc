@@ -1,5 +1,6 @@
 #include "diag/diagnostics.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tenon {
@@ -147,9 +148,11 @@ std::string Diagnostics::ToString() const {
   std::string out;
   for (const Diagnostic& d : all_) out += d.ToString();
   const size_t counted = num_errors_ + num_warnings_;
-  if (counted > all_.size()) {
-    out +=
-        "note: " + std::to_string(counted - all_.size()) + " more not shown\n";
+  const auto shown = static_cast<size_t>(std::count_if(
+      all_.begin(), all_.end(),
+      [](const Diagnostic& d) { return d.severity != Severity::kNote; }));
+  if (counted > shown) {
+    out += "note: " + std::to_string(counted - shown) + " more not shown\n";
   }
   return out;
 }

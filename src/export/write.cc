@@ -13,7 +13,10 @@ Expected<Pt2WriteReport> WriteProved(const Program& program,
   checked.check = [&](const std::string& written) -> Status {
     if (options.check) TENON_TRY(options.check(written));
     Pt2ReadOptions read;
-    read.method = program.name;
+    // Layout A has one method, without a name.
+    const bool is_named = options.release == nullptr ||
+                          options.release->layout != Pt2Layout::kPlainZip;
+    if (is_named) read.method = program.name;
     for (const StorageRecord& storage : program.state.storages) {
       read.allow_weightless |= storage.is_weightless;
     }

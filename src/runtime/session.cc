@@ -155,6 +155,11 @@ Status Session::LoadState(Diagnostics& diags) {
       return diags.Error(Rule::kUnsupported, place)
              << "the program was saved without this tensor's values";
     }
+    if (type.layout != Layout::kStrided) {
+      return diags.Error(Rule::kUnsupported, place)
+             << "this tensor's layout is " << Name(type.layout)
+             << ", only strided ones can be run";
+    }
     if (entry.is_pickled) {
       return diags.Error(Rule::kUnsupported, place)
              << "this tensor is a pickled object";

@@ -1,4 +1,10 @@
-// Reads torch.save payloads: dicts of plain tensors (rule V-FILE-07).
+// torch.save payloads: dicts of plain tensors, read (rule V-FILE-07) and
+// written.
+//
+// A payload is a zip container like a .pt2 of its own: data.pkl describes the
+// tensors, data/<i> are the storages. What was written reads back as the same
+// dict; a dict that PyTorch wrote is written with the pickle that it had, byte
+// for byte.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +16,7 @@
 
 #include "diag/diagnostics.h"
 #include "formats/zip/zip_reader.h"
+#include "formats/zip/zip_writer.h"
 #include "ir/kinds.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
@@ -25,6 +32,14 @@ struct SavedTensor {
   std::string device = "cpu";  // "cuda:0"
   // Index into SavedDict::storages.
   size_t storage = 0;
+  // Sparse tensors have strided parts in place of a storage, offset, strides:
+  // indices and values (coo), or compressed indices, plain indices and values.
+  Layout layout = Layout::kStrided;
+  std::vector<SavedTensor> parts;
+  // Of sparse_coo, as far as the payload says.
+  std::optional<bool> is_coalesced;
+
+  friend bool operator==(const SavedTensor&, const SavedTensor&) = default;
 };
 
 struct SavedStorage {
@@ -40,11 +55,26 @@ struct SavedDict {
 
 // `name` stands in messages. Empty bytes are an empty dict. Storages are views
 // of `bytes`, kept by `owner`. Nothing is executed: any call but those that
-// build plain tensors and parameters is an error that names it. A call with
-// attached state is read without that state.
+// build plain tensors, sparse ones and parameters is an error that names it. A
+// call with attached state is read without that state. A tensor marked as a
+// lazy conjugate or negative is computed, with a note.
 Expected<SavedDict> ReadTorchSave(Bytes bytes,
                                   std::shared_ptr<const void> owner,
                                   const std::string& name, Diagnostics& diags);
+// The same for a payload that is one tensor; it is the dict's only entry and
+// is called "".
+Expected<SavedDict> ReadSavedTensor(Bytes bytes,
+                                    std::shared_ptr<const void> owner,
+                                    const std::string& name,
+                                    Diagnostics& diags);
+
+// Adds the members of a payload to an open container, whose root should be
+// "archive". Entries that are equal, storage included, become one tensor, as
+// tied weights are. Each storage must be seen as one dtype, as PyTorch wants
+// it. False with the container's error() set on failure.
+bool WriteTorchSave(const SavedDict& dict, ZipWriter* zip);
+// The same for a dict with one entry, as the bare tensor.
+bool WriteSavedTensor(const SavedDict& dict, ZipWriter* zip);
 
 // The pickle inside a payload: of a zip container its data.pkl, else the
 // payload itself.
@@ -53,6 +83,8 @@ Expected<ZipContent> FindPickle(Bytes bytes, const std::string& name,
 
 // "FloatStorage" -> float32. Quantised kinds have no dtype of ours.
 std::optional<DType> DTypeOfStorageClass(std::string_view name);
+// The inverse; "" for dtypes without a class, whose storages are untyped.
+std::string_view StorageClassOf(DType dtype);
 // "float8_e5m2": a dtype as an attribute of the torch module.
 std::optional<DType> FindTorchDType(std::string_view name);
 

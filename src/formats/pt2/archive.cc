@@ -3,11 +3,11 @@
 #include <charconv>
 
 #include "formats/json/json_text.h"
+#include "formats/pt2/plain_zip.h"
 
 namespace tenon {
 namespace {
 
-constexpr std::string_view kPlainModel = "serialized_exported_program.json";
 constexpr std::string_view kModelsFolder = "models/";
 constexpr std::string_view kJson = ".json";
 // Versions of the container that PyTorch's own reader takes.
@@ -32,7 +32,7 @@ Expected<Pt2Archive> Pt2Archive::Open(Bytes bytes,
   TENON_ASSIGN(archive.zip_, ZipArchive::Open(bytes, std::move(owner),
                                               file_name, limits, diags));
   archive.check_crc_ = options.check_crc;
-  if (archive.zip_.Find(kPlainModel) != nullptr) {
+  if (archive.zip_.Find(plain_zip::kModel) != nullptr) {
     archive.methods_.push_back("model");
     TENON_TRY(archive.CheckPlainZip(diags));
     return archive;
@@ -125,17 +125,18 @@ Status Pt2Archive::CheckHousekeeping(Diagnostics& diags) {
 }
 
 Status Pt2Archive::CheckPlainZip(Diagnostics& diags) const {
-  for (const char* name :
-       {"serialized_state_dict.pt", "serialized_constants.pt"}) {
-    if (!Has(name)) {
+  for (const std::string_view name :
+       {plain_zip::kWeights, plain_zip::kConstants}) {
+    if (zip_.Find(name) == nullptr) {
       return diags.Error(Rule::kFile04, Place::File(zip_.file_name()))
              << "no member '" << name << "'";
     }
   }
-  TENON_ASSIGN(const ZipContent content, Read("version", false, diags));
+  const std::string version(plain_zip::kVersion);
+  TENON_ASSIGN(const ZipContent content, Read(version, false, diags));
   const std::string_view text = AsText(content.bytes);
   if (text.substr(0, text.find('.')) != "8") {
-    return diags.Error(Rule::kFile06, PlaceOf("version"))
+    return diags.Error(Rule::kFile06, PlaceOf(version))
            << "schema version '" << text.substr(0, 40) << "', expected 8.x";
   }
   return {};

@@ -12,13 +12,6 @@
 
 namespace tenon {
 
-// See docs/formats/pt2.md.
-enum class Pt2Layout {
-  kPlainZip,  // A: no root folder, weights in one pickle (torch <= 2.7)
-  kPickled,   // B: root folder, weights in one pickle per model (torch 2.8)
-  kRaw,       // C: one raw record per storage (torch >= 2.9)
-};
-
 class Pt2Archive {
  public:
   static Expected<Pt2Archive> Open(Bytes bytes,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
+#include "formats/pt2/release.h"
 #include "ir/program.h"
 #include "support/expected.h"
 
@@ -44,8 +45,11 @@ Expected<Program> ReadPt2(Bytes bytes, std::shared_ptr<const void> owner,
                           const Pt2ReadOptions& options, Diagnostics& diags);
 
 struct Pt2WriteOptions {
-  // Root folder of the archive; "" = the output file's stem.
+  // Root folder of the archive; "" = the output file's stem. Layout A has none.
   std::string root;
+  // The release that is to open the file. Null: layout C, with the schema that
+  // the program came with.
+  const Pt2Release* release = nullptr;
   // Called with the path of the finished file before it gets its name; when it
   // fails, no file appears. It reports its own errors.
   std::function<Status(const std::string& path)> check;
@@ -58,8 +62,9 @@ struct Pt2WriteReport {
   uint64_t weight_bytes = 0;
 };
 
-// Layout C. Same program and options give the same bytes. The file appears
-// whole or not at all.
+// Same program and options give the same bytes. The file appears whole or not
+// at all. What the release's schema or layout can't say is an error that names
+// it (V-FILE-11).
 Expected<Pt2WriteReport> WritePt2(const Program& program,
                                   const std::string& path,
                                   const Pt2WriteOptions& options,

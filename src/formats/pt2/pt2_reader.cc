@@ -1,5 +1,6 @@
 #include "formats/pt2/archive.h"
 #include "formats/pt2/delegates.h"
+#include "formats/pt2/plain_zip.h"
 #include "formats/pt2/pt2.h"
 #include "formats/pt2/read_model.h"
 #include "formats/pt2/read_state.h"
@@ -16,19 +17,6 @@ bool IsHousekeeping(std::string_view name) {
          name.substr(0, kTenonFolder.size()) == kTenonFolder;
 }
 
-// What a member of a plain zip is called in the newer layouts; "" when it has
-// no counterpart there.
-std::string NameInFolders(const std::string& name) {
-  constexpr std::string_view kExtraFiles = "extra_files/";
-  if (name == "serialized_example_inputs.pt") {
-    return "data/sample_inputs/model.pt";
-  }
-  if (name.substr(0, kExtraFiles.size()) == kExtraFiles) {
-    return "extra/" + name.substr(kExtraFiles.size());
-  }
-  return "";
-}
-
 // Keeps what the program doesn't hold otherwise: example inputs, extra files,
 // other methods.
 Status CarryMembers(const Pt2Archive& archive,
@@ -37,7 +25,7 @@ Status CarryMembers(const Pt2Archive& archive,
   for (std::string& name : archive.Names()) {
     if (IsHousekeeping(name) || used.count(name) > 0) continue;
     TENON_ASSIGN(const ZipContent content, archive.Read(name, true, diags));
-    if (archive.is_plain_zip()) name = NameInFolders(name);
+    if (archive.is_plain_zip()) name = plain_zip::NameInFolders(name);
     if (name.empty()) continue;
     program->file.members.push_back(
         {std::move(name), content.bytes, content.owner});
@@ -56,7 +44,7 @@ Expected<Program> ReadMethod(const Pt2Archive& archive,
   StateReader state(&archive, method, &options, &program, &symbols, &diags);
   TENON_TRY(state.Read());
   const std::string model = archive.is_plain_zip()
-                                ? "serialized_exported_program.json"
+                                ? std::string(plain_zip::kModel)
                                 : "models/" + method + ".json";
   TENON_TRY(ReadModel(archive, model, options, state.names(), &symbols,
                       &program, diags));

@@ -367,18 +367,14 @@ Expected<ValueId> GraphReader::ReadReference(const JsonElement& argument,
   bool is_known = false;
   for (const auto& [text, tag] : kTags) is_known |= text == v.tag;
   if (!is_known) return json_.Error(path) << "unknown tag '" << v.tag << "'";
-  const bool by_name = v.tag == "as_tensor" || v.tag == "as_custom_obj";
-  const bool by_as_name = v.tag == "as_sym_int" || v.tag == "as_sym_float" ||
-                          v.tag == "as_sym_bool";
-  if (!by_name && !by_as_name) return ValueId();
   const JsonPath at(path, v.tag);
-  TENON_ASSIGN(const JsonObject record, json_.Object(v.value, at));
-  std::string_view name;
-  if (record.at_key(by_name ? "name" : "as_name").get(name) !=
-      simdjson::SUCCESS) {
-    if (by_as_name) return ValueId();  // a literal
-    return json_.Error(at) << "no member 'name' that is a string";
+  std::string_view as_name;
+  if (v.tag.starts_with("as_sym_") &&
+      v.value["as_name"].get(as_name) != simdjson::SUCCESS) {
+    return ValueId();  // a literal, or a list
   }
+  TENON_ASSIGN(const std::string_view name, ReadValueName(v, at));
+  if (name.data() == nullptr) return ValueId();
   const ValueId value = Find(name);
   if (!value.valid()) {
     return json_.Error(at, Rule::kFile10)

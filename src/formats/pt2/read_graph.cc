@@ -32,6 +32,27 @@ constexpr std::array<JsonMember, 3> kNamedArgument = {
 constexpr std::array<JsonMember, 1> kName = {{{"name"}}};
 constexpr std::array<JsonMember, 2> kObject = {{{"name"}, {"class_fqn"}}};
 
+// The tags of arguments that name one value.
+constexpr std::pair<std::string_view, TypeKind> kValueTags[] = {
+    {"as_tensor", TypeKind::kTensor},      {"as_sym_int", TypeKind::kSymInt},
+    {"as_sym_float", TypeKind::kSymFloat}, {"as_sym_bool", TypeKind::kSymBool},
+    {"as_custom_obj", TypeKind::kObject},
+};
+
+// kNone for other tags.
+TypeKind KindOfTag(std::string_view tag) {
+  for (const auto& [name, kind] : kValueTags) {
+    if (name == tag) return kind;
+  }
+  return TypeKind::kNone;
+}
+
+bool IsSymbolicTag(std::string_view tag) {
+  const TypeKind kind = KindOfTag(tag);
+  return kind == TypeKind::kSymInt || kind == TypeKind::kSymFloat ||
+         kind == TypeKind::kSymBool;
+}
+
 }  // namespace
 
 // Brackets the reading of one graph. A nested graph puts back what it
@@ -192,30 +213,11 @@ Status GraphReader::ReadInputs(GraphId g, const JsonElement& e,
     const JsonPath at(path, i++);
     TENON_ASSIGN(const JsonVariant v, json_.Variant(input, at));
     const JsonPath value_path(at, v.tag);
-    std::string_view name_member = "name";
-    if (v.tag == "as_sym_int" || v.tag == "as_sym_float" ||
-        v.tag == "as_sym_bool") {
-      name_member = "as_name";
-    } else if (v.tag != "as_tensor" && v.tag != "as_custom_obj") {
-      TENON_ASSIGN(Type type, ReadLiteralType(v, at));
-      const TypeId literal = context_.types.Intern(std::move(type));
-      StringId name;
-      if (i - 1 < literal_names_.size()) name = literal_names_[i - 1];
-      std::string text(context_.view(name));
-      if (text.empty()) text = "arg" + std::to_string(i - 1);
-      // In nested graphs such names are made up and may be taken.
-      const Slot* slot = Look(context_.Intern(text));
-      if (slot != nullptr && slot->value.valid()) text.clear();
-      TENON_TRY(DefineInput(g, text, literal, value_path));
+    TENON_ASSIGN(const std::string_view name, ReadValueName(v, value_path));
+    if (name.data() == nullptr) {
+      TENON_TRY(DefineLiteralInput(g, i - 1, v, at));
       continue;
     }
-    TENON_ASSIGN(const JsonObject record, json_.Object(v.value, value_path));
-    JsonElement name_element;
-    if (record.at_key(name_member).get(name_element) != simdjson::SUCCESS) {
-      return json_.Error(value_path) << "no member '" << name_member << "'";
-    }
-    TENON_ASSIGN(const std::string_view name,
-                 json_.String(name_element, JsonPath(value_path, name_member)));
     const Slot* slot = Look(context_.Intern(name));
     if (slot == nullptr || !slot->type.valid()) {
       return json_.Error(value_path, Rule::kFile10)
@@ -224,6 +226,40 @@ Status GraphReader::ReadInputs(GraphId g, const JsonElement& e,
     TENON_TRY(DefineInput(g, name, slot->type, value_path));
   }
   return {};
+}
+
+// Literals have no name of their own.
+Status GraphReader::DefineLiteralInput(GraphId g, size_t i,
+                                       const JsonVariant& v,
+                                       const JsonPath& path) {
+  TENON_ASSIGN(Type type, ReadLiteralType(v, path));
+  const TypeId literal = context_.types.Intern(std::move(type));
+  StringId name;
+  if (i < literal_names_.size()) name = literal_names_[i];
+  std::string text(context_.view(name));
+  if (text.empty()) text = "arg" + std::to_string(i);
+  // In nested graphs such names are made up and may be taken.
+  const Slot* slot = Look(context_.Intern(text));
+  if (slot != nullptr && slot->value.valid()) text.clear();
+  return DefineInput(g, text, literal, JsonPath(path, v.tag));
+}
+
+Expected<std::string_view> GraphReader::ReadValueName(const JsonVariant& v,
+                                                      const JsonPath& path) {
+  if (v.tag == "as_tensor") {
+    TENON_ASSIGN(const auto m, json_.Members(v.value, path, kName));
+    return json_.String(m[0], JsonPath(path, "name"));
+  }
+  if (v.tag == "as_custom_obj") {
+    TENON_ASSIGN(const auto m, json_.Members(v.value, path, kObject));
+    return json_.String(m[0], JsonPath(path, "name"));
+  }
+  if (!IsSymbolicTag(v.tag)) return std::string_view();
+  TENON_ASSIGN(const JsonVariant choice, json_.Variant(v.value, path));
+  if (choice.tag != "as_name") {
+    return json_.Error(path) << "tag '" << choice.tag << "', expected as_name";
+  }
+  return json_.String(choice.value, JsonPath(path, "as_name"));
 }
 
 Expected<Type> GraphReader::ReadLiteralType(const JsonVariant& v,
@@ -294,6 +330,7 @@ Status GraphReader::ReadNode(GraphId g, const JsonElement& e,
         context_.Intern(std::string(kUnknownMemberKey).append(name)),
         context_.Intern(text));
   };
+  const size_t first_unknown = program_.file.unknown_members.size();
   TENON_ASSIGN(const auto m, json_.Members(e, path, kNode, keep));
   TENON_ASSIGN(const std::string_view target,
                json_.String(m[0], JsonPath(path, "target")));
@@ -329,6 +366,7 @@ Status GraphReader::ReadNode(GraphId g, const JsonElement& e,
     }
   }
   TENON_TRY(ReadResults(n, m[2], JsonPath(path, "outputs")));
+  KeepWithNode(first_unknown, path, &metadata);
   TENON_TRY(
       ReadMetadata(n, m[3], JsonPath(path, "metadata"), std::move(metadata)));
   program_.Append(g, n);
@@ -410,30 +448,12 @@ Status GraphReader::ReadResults(NodeId n, const JsonElement& e,
       form_.push_back({FormItem::Kind::kList, count});
       continue;
     }
-    TypeKind kind = TypeKind::kTensor;
-    std::string_view name_member = "name";
-    if (v.tag == "as_custom_obj") {
-      kind = TypeKind::kObject;
-    } else if (v.tag == "as_sym_int") {
-      kind = TypeKind::kSymInt;
-    } else if (v.tag == "as_sym_float") {
-      kind = TypeKind::kSymFloat;
-    } else if (v.tag == "as_sym_bool") {
-      kind = TypeKind::kSymBool;
-    } else if (v.tag != "as_tensor") {
+    TENON_ASSIGN(const std::string_view name, ReadValueName(v, value_path));
+    if (name.data() == nullptr) {
       return json_.Error(at)
              << "tag '" << v.tag << "' can't be a result of a node";
     }
-    if (kind != TypeKind::kTensor && kind != TypeKind::kObject) {
-      name_member = "as_name";
-    }
-    TENON_ASSIGN(const JsonObject record, json_.Object(v.value, value_path));
-    JsonElement name_element;
-    if (record.at_key(name_member).get(name_element) != simdjson::SUCCESS) {
-      return json_.Error(value_path) << "no member '" << name_member << "'";
-    }
-    TENON_ASSIGN(const std::string_view name,
-                 json_.String(name_element, JsonPath(value_path, name_member)));
+    const TypeKind kind = KindOfTag(v.tag);
     TENON_TRY(AddResult(name, kind, value_path));
     form_.push_back({FormItem::Kind::kValue, 0});
   }
@@ -487,6 +507,24 @@ Status GraphReader::AddResult(std::string_view name, TypeKind kind,
   }
   results_.push_back({id, slot->type});
   return {};
+}
+
+// Members that nobody knows, of records inside a node, go where the node goes.
+void GraphReader::KeepWithNode(size_t first_unknown, const JsonPath& path,
+                               Metadata* metadata) {
+  auto& unknown = program_.file.unknown_members;
+  if (unknown.size() == first_unknown) return;
+  const size_t skipped = path.ToString().size() + 1;  // the node's path, a dot
+  for (size_t i = first_unknown; i < unknown.size(); ++i) {
+    std::string key(kUnknownMemberKey);
+    key += kUnknownMemberPath;
+    key += unknown[i].path.substr(std::min(skipped, unknown[i].path.size()));
+    key += ':';
+    key += unknown[i].member;
+    metadata->emplace_back(context_.Intern(key),
+                           context_.Intern(unknown[i].json));
+  }
+  unknown.resize(first_unknown);
 }
 
 Status GraphReader::ReadMetadata(NodeId n, const JsonElement& e,

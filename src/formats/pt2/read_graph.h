@@ -16,9 +16,12 @@
 namespace tenon {
 
 // Metadata keys under which a node keeps its region, and members of its record
-// that this version doesn't know (as JSON text).
+// that this version doesn't know (as JSON text): "tenon_member.NAME" of the
+// record itself, "tenon_member.@PATH:NAME" of records inside it, where PATH is
+// the node's own, like "inputs[0].arg".
 constexpr std::string_view kRegionKey = "tenon_region";
 constexpr std::string_view kUnknownMemberKey = "tenon_member.";
+constexpr char kUnknownMemberPath = '@';
 constexpr std::string_view kDelegateTarget =
     "torch.ops.tenon.call_delegate.default";
 
@@ -66,6 +69,8 @@ class GraphReader {
   Status ReadTypes(const JsonElement& e, const JsonPath& path, TypeKind kind);
   Status ReadInputs(GraphId g, const JsonElement& e, const JsonPath& path);
   Expected<Type> ReadLiteralType(const JsonVariant& v, const JsonPath& path);
+  Status DefineLiteralInput(GraphId g, size_t i, const JsonVariant& v,
+                            const JsonPath& path);
   Status DefineInput(GraphId g, std::string_view name, TypeId type,
                      const JsonPath& path);
   Status ReadOutputs(GraphId g, const JsonElement& e, const JsonPath& path);
@@ -81,6 +86,13 @@ class GraphReader {
   Status ReadMetadata(NodeId n, const JsonElement& e, const JsonPath& path,
                       Metadata metadata);
   Status ReadRegion(NodeId n, std::string_view text, const JsonPath& path);
+  void KeepWithNode(size_t first_unknown, const JsonPath& path,
+                    Metadata* metadata);
+
+  // The name in an Argument record that can only be a value; "" for other tags.
+  // A symbolic literal is an error.
+  Expected<std::string_view> ReadValueName(const JsonVariant& v,
+                                           const JsonPath& path);
 
   Status ReadArg(const JsonElement& e, const JsonPath& path, ArgId at,
                  NodeId user);

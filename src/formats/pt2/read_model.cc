@@ -5,6 +5,7 @@
 #include "formats/pt2/read_calls.h"
 #include "formats/pt2/read_graph.h"
 #include "formats/pt2/read_signature.h"
+#include "formats/pt2/release.h"
 
 namespace tenon {
 namespace {
@@ -58,7 +59,20 @@ class ModelReader {
              << program_.file.schema_minor << ", expected " << kSchemaMajor
              << ".x";
     }
+    if (program_.file.schema_minor > schema_minor::kNewest) NoteNewerSchema();
     return {};
+  }
+
+  void NoteNewerSchema() {
+    Diagnostic note;
+    note.severity = Severity::kNote;
+    note.rule = Rule::kFile06;
+    note.place = Place::Json(json_.name(), "$.schema_version");
+    note.message = "schema 8." + std::to_string(program_.file.schema_minor) +
+                   " is newer than 8." + std::to_string(schema_minor::kNewest) +
+                   "; members that it added are carried without being "
+                   "understood";
+    json_.diags().Report(std::move(note));
   }
 
   Status ReadFileInfo(const JsonMembers<7>& m, const JsonPath& root) {

@@ -5,6 +5,7 @@
 
 #include "formats/pickle/pickle_scan.h"
 #include "formats/pickle/torch_save.h"
+#include "formats/pt2/plain_zip.h"
 #include "support/checked.h"
 
 namespace tenon {
@@ -48,7 +49,30 @@ Type TypeOfSaved(const SavedTensor& tensor, Context* context) {
     type.strides.push_back(SymInt::Literal(stride));
   }
   type.storage_offset = SymInt::Literal(tensor.storage_offset);
+  // Sparse tensors have no strides; PyTorch writes zeros where it must.
+  type.layout = tensor.layout;
+  if (tensor.layout != Layout::kStrided) {
+    type.strides.assign(type.sizes.size(), SymInt::Literal(0));
+  }
   return type;
+}
+
+// What is wrong with a tensor's place in its storage, or with a part's; "" when
+// it lies inside.
+std::string ProblemOf(const SavedTensor& tensor, const SavedDict& dict,
+                      Context* context) {
+  for (const SavedTensor& part : tensor.parts) {
+    const std::string problem = ProblemOf(part, dict, context);
+    if (!problem.empty()) return problem;
+  }
+  if (tensor.layout != Layout::kStrided) return "";
+  const Type type = TypeOfSaved(tensor, context);
+  const uint64_t storage_bytes = dict.storages[tensor.storage].bytes.size();
+  const std::string problem = CheckStoredTensor(type, storage_bytes);
+  if (problem.empty() && storage_bytes == 0 && !IsEmpty(type)) {
+    return "its storage has no bytes";
+  }
+  return problem;
 }
 
 }  // namespace
@@ -99,8 +123,8 @@ Status StateReader::Read() {
 Status StateReader::ReadSection(Section section) {
   const bool is_weights = section == Section::kWeights;
   if (archive_.is_plain_zip()) {
-    return ReadPickle(section, is_weights ? "serialized_state_dict.pt"
-                                          : "serialized_constants.pt");
+    return ReadPickle(section, std::string(is_weights ? plain_zip::kWeights
+                                                      : plain_zip::kConstants));
   }
   const std::string folder = is_weights ? "weights" : "constants";
   // PyTorch, too, takes the pickle where there is one.
@@ -186,29 +210,25 @@ Status StateReader::ReadPickle(Section section, const std::string& member) {
   used_members_.insert(member);
   TENON_ASSIGN(const SavedDict dict,
                ReadTorchSave(content.bytes, content.owner, member, diags_));
-  const size_t first_storage = program_.state.storages.size();
-  for (const SavedStorage& saved : dict.storages) {
-    StorageRecord record;
-    record.bytes = saved.bytes;
-    record.owner = saved.owner;
-    program_.state.AddStorage(std::move(record));
-    dtypes_.push_back(DType::kUnknown);
-  }
+  std::vector<StorageId> storages(dict.storages.size());
   for (const auto& [fqn, tensor] : dict.tensors) {
-    Type type = TypeOfSaved(tensor, &program_.context());
-    const uint64_t storage_bytes = dict.storages[tensor.storage].bytes.size();
-    std::string problem = CheckStoredTensor(type, storage_bytes);
-    if (problem.empty() && storage_bytes == 0 && !IsEmpty(type)) {
-      problem = "its storage has no bytes";
-    }
+    const std::string problem = ProblemOf(tensor, dict, &program_.context());
     if (!problem.empty()) {
       return diags_.Error(Rule::kFile08, Place::File(member))
              << "tensor '" << fqn << "': " << problem;
     }
     StateEntry entry;
     entry.fqn = program_.context().Intern(fqn);
-    entry.type = program_.context().types.Intern(std::move(type));
-    entry.storage = StorageId(first_storage + tensor.storage);
+    entry.type = program_.context().types.Intern(
+        TypeOfSaved(tensor, &program_.context()));
+    if (tensor.layout == Layout::kStrided) {
+      StorageId& storage = storages[tensor.storage];
+      if (!storage.valid()) storage = AddStorage(dict.storages[tensor.storage]);
+      entry.storage = storage;
+    } else {
+      entry.is_pickled = true;
+      TENON_ASSIGN(entry.storage, AddPayload(dict, tensor, member));
+    }
     entry.is_param = tensor.is_parameter;
     entry.kind = section == Section::kConstants ? StateKind::kConstant
                  : entry.is_param               ? StateKind::kParameter
@@ -216,6 +236,34 @@ Status StateReader::ReadPickle(Section section, const std::string& member) {
     TENON_TRY(AddEntry(section, entry, Place::File(member)));
   }
   return {};
+}
+
+StorageId StateReader::AddStorage(const SavedStorage& saved) {
+  StorageRecord record;
+  record.bytes = saved.bytes;
+  record.owner = saved.owner;
+  dtypes_.push_back(DType::kUnknown);
+  return program_.state.AddStorage(std::move(record));
+}
+
+// A sparse tensor is a payload of its own from here on, as layout C keeps
+// tensors that have no single storage.
+Expected<StorageId> StateReader::AddPayload(const SavedDict& dict,
+                                            SavedTensor tensor,
+                                            const std::string& member) {
+  SavedDict single;
+  for (SavedTensor& part : tensor.parts) {
+    single.storages.push_back(dict.storages[part.storage]);
+    part.storage = single.storages.size() - 1;
+  }
+  single.tensors.emplace_back("", std::move(tensor));
+  const auto payload = std::make_shared<std::string>();
+  ZipWriter zip;
+  if (!zip.OpenMemory(payload.get(), "archive") ||
+      !WriteSavedTensor(single, &zip) || !zip.WriteDirectory()) {
+    return diags_.Error(Rule::kIo, Place::File(member)) << zip.error();
+  }
+  return AddStorage({AsBytes(*payload), payload});
 }
 
 Expected<StorageId> StateReader::ReadStorage(Section section,

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "formats/json/json_input.h"
+#include "formats/pickle/torch_save.h"
 #include "formats/pt2/archive.h"
 #include "formats/pt2/read_types.h"
 #include "ir/program.h"
@@ -48,6 +49,9 @@ class StateReader {
   Status ReadSection(Section section);
   Status ReadConfig(Section section, const std::string& member);
   Status ReadPickle(Section section, const std::string& member);
+  StorageId AddStorage(const SavedStorage& saved);
+  Expected<StorageId> AddPayload(const SavedDict& dict, SavedTensor tensor,
+                                 const std::string& member);
   Status AddEntry(Section section, const StateEntry& entry, const Place& place);
   Status ReadEntry(Section section, std::string_view fqn, const JsonElement& e,
                    const JsonPath& path, const JsonInput& json);

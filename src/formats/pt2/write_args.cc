@@ -79,7 +79,7 @@ Status GraphWriter::Argument(const Arg& arg, std::string* out) {
       o.Int("as_int", arg.i);
       break;
     case ArgKind::kFloat:
-      AppendJsonFloat(arg.f, o.Key("as_float"));
+      types_.AppendFloat(arg.f, o.Key("as_float"));
       break;
     case ArgKind::kBool:
       o.Bool("as_bool", arg.i != 0);
@@ -90,8 +90,8 @@ Status GraphWriter::Argument(const Arg& arg, std::string* out) {
     case ArgKind::kComplex: {
       const auto parts = program_.args(arg.list);
       JsonObjectOut complex(o.Key("as_complex"));
-      AppendJsonFloat(parts[0].f, complex.Key("real"));
-      AppendJsonFloat(parts[1].f, complex.Key("imag"));
+      types_.AppendFloat(parts[0].f, complex.Key("real"));
+      types_.AppendFloat(parts[1].f, complex.Key("imag"));
       complex.Close();
       break;
     }
@@ -181,7 +181,7 @@ Status GraphWriter::ListOf(ListTag tag, std::span<const Arg> items,
         AppendJsonInt(item.i, out);
         break;
       case ListTag::kFloats:
-        AppendJsonFloat(item.f, out);
+        types_.AppendFloat(item.f, out);
         break;
       case ListTag::kBools:
         *out += item.i != 0 ? "true" : "false";
@@ -222,7 +222,7 @@ void GraphWriter::SymItem(const Arg& item, std::string* out) {
   } else if (item.kind == ArgKind::kInt) {
     o.Int("as_int", item.i);
   } else if (item.kind == ArgKind::kFloat) {
-    AppendJsonFloat(item.f, o.Key("as_float"));
+    types_.AppendFloat(item.f, o.Key("as_float"));
   } else {
     o.Bool("as_bool", item.i != 0);
   }

@@ -166,7 +166,7 @@ class DelegatesWriter {
     std::string text;
     JsonObjectOut o(&text);
     o.Text("name", program_.view(graph.name));
-    GraphWriter writer(&program_, &names_, &diags_);
+    GraphWriter writer(&program_, &names_, schema_minor::kRawRecords, &diags_);
     TENON_TRY(writer.Graph(g, o.Key("graph")));
     JsonArrayOut inputs(o.Key("input_names"));
     for (const ValueId v : graph.inputs) {
@@ -214,7 +214,7 @@ class DelegatesWriter {
   const NameTable& names_;
   ZipWriter& zip_;
   Diagnostics& diags_;
-  TypeWriter types_{&program_.context()};
+  TypeWriter types_{&program_.context(), schema_minor::kRawRecords};
   // Members by content.
   std::map<std::pair<Digest, size_t>, std::string> members_;
   std::map<GraphId, std::string> sources_;

@@ -1,12 +1,13 @@
 #include "formats/pt2/write_graph.h"
 
+#include "formats/json/json_insert.h"
 #include "formats/pt2/read_graph.h"
+#include "formats/pt2/release.h"
 
 namespace tenon {
 namespace {
 
-// From this schema minor on, nodes have names of their own.
-constexpr int64_t kMinorOfNodeNames = 16;
+using namespace schema_minor;
 
 std::string_view SymTag(TypeKind kind) {
   switch (kind) {
@@ -24,6 +25,32 @@ std::string_view SymTag(TypeKind kind) {
     case TypeKind::kBool:
     case TypeKind::kString:
       break;
+  }
+  return {};
+}
+
+std::string_view JsonOf(SingleReturn single_return) {
+  switch (single_return) {
+    case SingleReturn::kUnstated:
+      return "null";
+    case SingleReturn::kFalse:
+      return "false";
+    case SingleReturn::kTrue:
+      return "true";
+  }
+  return {};
+}
+
+std::string_view JsonOf(PassKind pass) {
+  switch (pass) {
+    case PassKind::kUnstated:
+      return "null";
+    case PassKind::kUnknown:
+      return "0";
+    case PassKind::kPositional:
+      return "1";
+    case PassKind::kKeyword:
+      return "2";
   }
   return {};
 }
@@ -114,6 +141,7 @@ Status GraphWriter::Node(GraphId g, NodeId n, std::string* out) {
            << program_.view(program_.graph(node.child).name)
            << "' can't be written to a .pt2; join it first";
   }
+  const size_t start = out->size();
   JsonObjectOut o(out);
   o.Text("target", node.kind == NodeKind::kDelegateCall
                        ? std::string(kDelegateTarget)
@@ -123,34 +151,49 @@ Status GraphWriter::Node(GraphId g, NodeId n, std::string* out) {
   o.Key("outputs");
   TENON_TRY(Outputs(n, out));
   Metadata(n, &o, out);
-  o.Key("is_hop_single_tensor_return");
-  switch (node.single_return) {
-    case SingleReturn::kUnstated:
-      *out += "null";
-      break;
-    case SingleReturn::kFalse:
-      *out += "false";
-      break;
-    case SingleReturn::kTrue:
-      *out += "true";
-      break;
+  if (minor_ >= kPassingKinds) {
+    *o.Key("is_hop_single_tensor_return") += JsonOf(node.single_return);
   }
-  if (node.has_name || program_.file.schema_minor >= kMinorOfNodeNames) {
+  if (minor_ >= kNodeNames || (node.has_name && minor_ >= kRawRecords)) {
     o.Text("name", names_.node(n));
   }
-  // Members of the record that Tenon doesn't know.
-  if (node.metadata.valid()) {
-    for (const auto& [key, text] : program_.context().metadata(node.metadata)) {
-      const std::string_view name = program_.view(key);
-      const std::string_view json = program_.view(text);
-      if (name.substr(0, kUnknownMemberKey.size()) == kUnknownMemberKey &&
-          IsJson(json)) {
-        *o.Key(name.substr(kUnknownMemberKey.size())) += json;
-      }
-    }
-  }
   o.Close();
+  if (node.metadata.valid()) UnknownMembers(node.metadata, start, out);
   return {};
+}
+
+// Puts the members that Tenon doesn't know back into the node's record, which
+// is all that `out` has from `start` on.
+void GraphWriter::UnknownMembers(MetadataId metadata, size_t start,
+                                 std::string* out) {
+  std::vector<JsonInsertion> insertions;
+  for (const auto& [key, text] : program_.context().metadata(metadata)) {
+    std::string_view name = program_.view(key);
+    if (!name.starts_with(kUnknownMemberKey)) continue;
+    name.remove_prefix(kUnknownMemberKey.size());
+    JsonInsertion insertion{"$", std::string(name),
+                            std::string(program_.view(text))};
+    const size_t colon = name.find(':');
+    if (name.starts_with(kUnknownMemberPath) &&
+        colon != std::string_view::npos) {
+      insertion.path = "$." + std::string(name.substr(1, colon - 1));
+      insertion.member = name.substr(colon + 1);
+    }
+    insertions.push_back(std::move(insertion));
+  }
+  if (insertions.empty()) return;
+  if (minor_ < kRawRecords) {
+    num_unknown_left_out_ += insertions.size();
+    return;
+  }
+  std::vector<bool> is_done;
+  const std::string record = InsertJsonMembers(
+      std::string_view(*out).substr(start), insertions, &is_done);
+  out->resize(start);
+  *out += record;
+  for (const bool done : is_done) {
+    ++(done ? num_unknown_written_ : num_unknown_left_out_);
+  }
 }
 
 void GraphWriter::Metadata(NodeId n, JsonObjectOut* node_record,
@@ -185,7 +228,7 @@ Status GraphWriter::Inputs(NodeId n, std::string* out) {
     AppendJsonString(
         program_.view(program_.delegates[node.delegate.index].name), out);
     *out += '}';
-    o.Int("kind", 1);
+    if (minor_ >= kPassingKinds) o.Int("kind", 1);
     o.Close();
   }
   size_t i = 0;
@@ -198,21 +241,7 @@ Status GraphWriter::Inputs(NodeId n, std::string* out) {
       o.Text("name", program_.view(arg.name));
     }
     TENON_TRY(Argument(arg, o.Key("arg")));
-    o.Key("kind");
-    switch (arg.pass) {
-      case PassKind::kUnstated:
-        *out += "null";
-        break;
-      case PassKind::kUnknown:
-        *out += '0';
-        break;
-      case PassKind::kPositional:
-        *out += '1';
-        break;
-      case PassKind::kKeyword:
-        *out += '2';
-        break;
-    }
+    if (minor_ >= kPassingKinds) *o.Key("kind") += JsonOf(arg.pass);
     o.Close();
     ++i;
   }
@@ -220,10 +249,29 @@ Status GraphWriter::Inputs(NodeId n, std::string* out) {
   return {};
 }
 
+// What the flag says in newer versions: a higher-order operator's tuple of one
+// tensor is a list.
+bool GraphWriter::ReturnsTupleOfOne(const tenon::Node& node) const {
+  if (node.kind != NodeKind::kOp || node.results.count != 1 ||
+      node.single_return == SingleReturn::kTrue ||
+      !program_.context().op(node.op).is_higher_order ||
+      !program_.type(node.results[0]).is_tensor()) {
+    return false;
+  }
+  return !node.form.valid() || program_.context().form(node.form).size() == 1;
+}
+
 Status GraphWriter::Outputs(NodeId n, std::string* out) {
   const tenon::Node& node = program_.node(n);
   JsonArrayOut array(out);
   uint32_t next = 0;
+  if (minor_ < kPassingKinds && ReturnsTupleOfOne(node)) {
+    *array.Item() += "{\"as_tensors\": [";
+    Named(node.results[0], out);
+    *out += "]}";
+    array.Close();
+    return {};
+  }
   if (!node.form.valid()) {
     for (; next < node.results.count; ++next) {
       TENON_TRY(OutputValue(node.results[next], array.Item()));
@@ -305,7 +353,7 @@ void GraphWriter::Literal(const Type& type, std::string* out) {
       o.Int("as_int", type.sym.value);
       break;
     case TypeKind::kFloat:
-      AppendJsonFloat(type.real, o.Key("as_float"));
+      types_.AppendFloat(type.real, o.Key("as_float"));
       break;
     case TypeKind::kBool:
       o.Bool("as_bool", type.sym.value != 0);

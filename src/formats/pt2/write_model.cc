@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "formats/json/json_insert.h"
+#include "formats/pt2/guard_code.h"
 #include "formats/pt2/write_graph.h"
 
 namespace tenon {
 namespace {
 
-// Layout C came with this schema minor; older programs use its members.
-constexpr int64_t kMinMinor = 14;
+using namespace schema_minor;
 
 void AppendTreeSpec(const TreeSpec& spec, std::string* out) {
   JsonObjectOut o(out);
@@ -34,12 +35,13 @@ void AppendTreeSpec(const TreeSpec& spec, std::string* out) {
 
 class ModelWriter {
  public:
-  ModelWriter(const Program& program, const NameTable& names,
+  ModelWriter(const Program& program, const NameTable& names, int64_t minor,
               std::vector<std::string>* notes, Diagnostics& diags)
       : program_(program),
         names_(names),
+        minor_(minor),
         notes_(*notes),
-        graph_(&program, &names, &diags),
+        graph_(&program, &names, minor, &diags),
         diags_(diags) {}
 
   Expected<std::string> Write() {
@@ -57,36 +59,14 @@ class ModelWriter {
     o.Key("schema_version");
     JsonObjectOut version(&out_);
     version.Int("major", program_.file.schema_major);
-    version.Int("minor", std::max(program_.file.schema_minor, kMinMinor));
-    Unknown("$.schema_version", &version);
+    version.Int("minor", minor_);
     version.Close();
     AppendJsonStrings(program_.file.verifiers, o.Key("verifiers"));
     o.Text("torch_version", program_.file.torch_version);
-    // Older programs have none, which isn't the same as no guards.
-    if (program_.file.schema_minor >= kMinMinor ||
-        !program_.file.guards_code.empty()) {
-      const bool states_guards = program_.file.has_guards_code &&
-                                 program_.file.schema_minor >= kMinMinor;
-      if (states_guards || !program_.file.guards_code.empty()) {
-        AppendJsonStrings(program_.file.guards_code, o.Key("guards_code"));
-      }
-    }
-    Unknown("$", &o);
+    Guards(&o);
     o.Close();
-    if (program_.file.schema_minor < kMinMinor) {
-      notes_.push_back("the schema version became 8." +
-                       std::to_string(kMinMinor) +
-                       ", the first of this layout, from 8." +
-                       std::to_string(program_.file.schema_minor));
-    }
-    for (const auto& member : program_.file.unknown_members) {
-      if (std::find(written_.begin(), written_.end(), &member) ==
-          written_.end()) {
-        notes_.push_back("the unknown member '" + member.member + "' at " +
-                         member.path + " was left out");
-      }
-    }
-    return std::move(out_);
+    NoteDifferences();
+    return WithUnknownMembers(program_, "", minor_, std::move(out_), &notes_);
   }
 
  private:
@@ -105,19 +85,53 @@ class ModelWriter {
     }
     metadata.Close();
     const std::string& fields = program_.file.treespec_namedtuple_fields;
-    *o.Key("treespec_namedtuple_fields") +=
-        !fields.empty() && IsJson(fields) ? fields : "{}";
-    Unknown("$.graph_module", &o);
+    if (minor_ >= kPassingKinds) {
+      *o.Key("treespec_namedtuple_fields") +=
+          !fields.empty() && IsJson(fields) ? fields : "{}";
+    }
     o.Close();
     return {};
   }
 
-  // Members of the record at `path` that the reader didn't know.
-  void Unknown(std::string_view path, JsonObjectOut* record) {
-    for (const auto& member : program_.file.unknown_members) {
-      if (member.path != path || !IsJson(member.json)) continue;
-      *record->Key(member.member) += member.json;
-      written_.push_back(&member);
+  void Guards(JsonObjectOut* o) {
+    const std::vector<std::string>& guards = program_.file.guards_code;
+    if (minor_ < kRawRecords) {
+      if (!guards.empty()) {
+        notes_.push_back(std::to_string(guards.size()) +
+                         " guards were left out: schema 8." +
+                         std::to_string(minor_) + " has no place for them");
+      }
+      return;
+    }
+    // Older programs have none, which isn't the same as no guards.
+    const bool states_guards = program_.file.has_guards_code &&
+                               program_.file.schema_minor >= kRawRecords;
+    if (!states_guards && guards.empty()) return;
+    JsonArrayOut array(o->Key("guards_code"));
+    for (const std::string& guard : guards) {
+      if (IsHarmlessGuard(guard)) {
+        AppendJsonString(guard, array.Item());
+      } else {
+        notes_.push_back("the guard '" + guard +
+                         "' was left out: PyTorch would run it, and it is more "
+                         "than a comparison");
+      }
+    }
+    array.Close();
+  }
+
+  void NoteDifferences() {
+    if (minor_ != program_.file.schema_minor) {
+      notes_.push_back("the schema version became 8." + std::to_string(minor_) +
+                       " from 8." + std::to_string(program_.file.schema_minor));
+    }
+    if (const size_t count = graph_.num_unknown_written(); count > 0) {
+      notes_.push_back(std::to_string(count) +
+                       " unknown members of nodes were carried");
+    }
+    if (const size_t count = graph_.num_unknown_left_out(); count > 0) {
+      notes_.push_back(std::to_string(count) +
+                       " unknown members of nodes were left out");
     }
   }
 
@@ -148,7 +162,6 @@ class ModelWriter {
       TENON_TRY(Output(signature.outputs[i], outputs[i], i));
     }
     output_specs.Close();
-    Unknown("$.graph_module.signature", &o);
     o.Close();
     return {};
   }
@@ -263,7 +276,6 @@ class ModelWriter {
   void Call(const ModuleCall& call) {
     JsonObjectOut o(&out_);
     o.Text("fqn", program_.view(call.fqn));
-    o.Key("signature");
     // A signature that names a value that is gone would be a wrong one.
     if (!call.has_signature || !call.in_spec || !call.out_spec ||
         !IsAlive(call.inputs) || !IsAlive(call.outputs)) {
@@ -272,25 +284,30 @@ class ModelWriter {
                          std::string(program_.view(call.fqn)) +
                          "' was left out: values that it names are gone");
       }
-      out_ += "null";
+      Null("signature", &o);
       o.Close();
       return;
     }
-    JsonObjectOut signature(&out_);
+    JsonObjectOut signature(o.Key("signature"));
     signature.Key("inputs");
     Arguments(call.inputs);
     signature.Key("outputs");
     Arguments(call.outputs);
     signature.Text("in_spec", PrintTreeSpec(*call.in_spec));
     signature.Text("out_spec", PrintTreeSpec(*call.out_spec));
-    signature.Key("forward_arg_names");
     if (call.has_forward_arg_names) {
-      AppendJsonStrings(call.forward_arg_names, &out_);
+      AppendJsonStrings(call.forward_arg_names,
+                        signature.Key("forward_arg_names"));
     } else {
-      out_ += "null";
+      Null("forward_arg_names", &signature);
     }
     signature.Close();
     o.Close();
+  }
+
+  // The oldest schema leaves out what is null.
+  void Null(std::string_view member, JsonObjectOut* record) const {
+    if (minor_ >= kPassingKinds) *record->Key(member) += "null";
   }
 
   static bool IsAlive(const std::vector<ModuleCall::Argument>& arguments) {
@@ -337,14 +354,38 @@ class ModelWriter {
 
   const Program& program_;
   const NameTable& names_;
+  const int64_t minor_;
   std::vector<std::string>& notes_;
   GraphWriter graph_;
   Diagnostics& diags_;
   std::string out_;
-  std::vector<const FileInfo::UnknownMember*> written_;
 };
 
 }  // namespace
+
+std::string WithUnknownMembers(const Program& program, std::string_view prefix,
+                               int64_t minor, std::string text,
+                               std::vector<std::string>* notes) {
+  std::vector<JsonInsertion> insertions;
+  for (const FileInfo::UnknownMember& unknown : program.file.unknown_members) {
+    const std::string_view path = unknown.path;
+    if (!path.starts_with(prefix)) continue;
+    const std::string_view inside = path.substr(prefix.size());
+    if (!inside.starts_with('$')) continue;
+    insertions.push_back({std::string(inside), unknown.member, unknown.json});
+  }
+  if (insertions.empty()) return text;
+  std::vector<bool> is_done(insertions.size(), false);
+  if (minor >= kRawRecords) {
+    text = InsertJsonMembers(text, insertions, &is_done);
+  }
+  for (size_t i = 0; i < insertions.size(); ++i) {
+    notes->push_back("the unknown member '" + insertions[i].member + "' at " +
+                     std::string(prefix) + insertions[i].path +
+                     (is_done[i] ? " was carried" : " was left out"));
+  }
+  return text;
+}
 
 std::string PrintTreeSpec(const TreeSpec& spec) {
   std::string out = "[1, ";
@@ -353,10 +394,15 @@ std::string PrintTreeSpec(const TreeSpec& spec) {
   return out;
 }
 
+int64_t MinorToWrite(const Program& program, const Pt2Release* release) {
+  return release != nullptr ? release->schema_minor
+                            : std::max(program.file.schema_minor, kRawRecords);
+}
+
 Expected<std::string> WriteModel(const Program& program, const NameTable& names,
-                                 std::vector<std::string>* notes,
+                                 int64_t minor, std::vector<std::string>* notes,
                                  Diagnostics& diags) {
-  return ModelWriter(program, names, notes, diags).Write();
+  return ModelWriter(program, names, minor, notes, diags).Write();
 }
 
 }  // namespace tenon

@@ -4,7 +4,9 @@
 #include <unordered_map>
 
 #include "formats/json/json_output.h"
+#include "formats/pt2/lost_sharing.h"
 #include "formats/pt2/read_state.h"
+#include "formats/pt2/write_model.h"
 #include "formats/pt2/write_types.h"
 
 namespace tenon {
@@ -19,8 +21,9 @@ class StateWriter {
         taken_(taken),
         zip_(*zip),
         report_(*report),
+        sharing_(&program, &report->notes),
         diags_(diags),
-        types_(&program.context()) {}
+        types_(&program.context(), schema_minor::kRawRecords) {}
 
   Status Write() {
     TENON_TRY(WriteSection(/*weights=*/true));
@@ -57,6 +60,9 @@ class StateWriter {
     }
     entries.Close();
     root.Close();
+    config =
+        WithUnknownMembers(program_, folder + ":", schema_minor::kRawRecords,
+                           std::move(config), &report_.notes);
     return Add(folder_ + program_.name + "_" + folder + "_config.json",
                AsBytes(config));
   }
@@ -93,23 +99,13 @@ class StateWriter {
     const auto key = std::make_pair(entry.storage, dtype);
     const auto it = records_.find(key);
     if (it != records_.end()) return it->second;
-    NoteLostSharing(entry);
+    sharing_.NoteNewRecord(entry);
     const std::string name = NewName(entry, is_object, weights);
     TENON_TRY(
         Add(folder_ + name, storage.is_weightless ? Bytes() : storage.bytes));
     report_.weight_bytes += storage.bytes.size();
     records_.emplace(key, name);
     return name;
-  }
-
-  void NoteLostSharing(const StateEntry& entry) {
-    const auto [it, is_new] = first_user_.emplace(entry.storage, entry.fqn);
-    if (is_new) return;
-    report_.notes.push_back(
-        "'" + std::string(program_.view(it->second)) + "' and '" +
-        std::string(program_.view(entry.fqn)) +
-        "' share a storage, which the format can't say of them; it was "
-        "written twice");
   }
 
   std::string NewName(const StateEntry& entry, bool is_object, bool weights) {
@@ -130,12 +126,12 @@ class StateWriter {
   const std::unordered_set<std::string>& taken_;
   ZipWriter& zip_;
   Pt2WriteReport& report_;
+  LostSharing sharing_;
   Diagnostics& diags_;
   TypeWriter types_;
   std::string folder_;
   std::map<std::pair<StorageId, DType>, std::string> records_;
   std::unordered_map<std::string, uint64_t> counters_;
-  std::unordered_map<StorageId, StringId> first_user_;
 };
 
 }  // namespace

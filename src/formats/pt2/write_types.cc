@@ -1,6 +1,9 @@
 #include "formats/pt2/write_types.h"
 
+#include <cmath>
+
 #include "formats/json/json_output.h"
+#include "formats/pt2/release.h"
 #include "support/assert.h"
 
 namespace tenon {
@@ -28,12 +31,24 @@ void TypeWriter::Tensor(const Type& type, std::string* out) {
 void TypeWriter::AppendDevice(StringId type, int32_t index, std::string* out) {
   JsonObjectOut o(out);
   o.Text("type", context_.view(type));
-  if (index < 0) {
-    *o.Key("index") += "null";
-  } else {
+  if (index >= 0) {
     o.Int("index", index);
+  } else if (minor_ >= schema_minor::kPassingKinds) {
+    *o.Key("index") += "null";
   }
   o.Close();
+}
+
+// Before there were strings for them, non-finite numbers were Python's bare
+// words; whoever reads such a file takes a string for a string.
+void TypeWriter::AppendFloat(double value, std::string* out) const {
+  if (minor_ >= schema_minor::kPassingKinds || std::isfinite(value)) {
+    AppendJsonFloat(value, out);
+  } else if (std::isnan(value)) {
+    *out += "NaN";
+  } else {
+    *out += value > 0 ? "Infinity" : "-Infinity";
+  }
 }
 
 void TypeWriter::AppendSymInt(const SymInt& value, std::string* out) {
@@ -57,7 +72,7 @@ void TypeWriter::SymScalar(const Type& type, std::string* out) {
       return;
     case TypeKind::kSymFloat: {
       std::string real;
-      AppendJsonFloat(type.real, &real);
+      AppendFloat(type.real, &real);
       if (!type.sym.expr.valid()) {
         *out += "{\"as_float\": " + real + "}";
         return;
@@ -96,8 +111,10 @@ void TypeWriter::AppendExpr(ExprId expr, const std::string& hint,
   if (text.empty()) AppendJsonString(context_.exprs.PrintSrepr(expr), &text);
   *out += "{\"as_expr\": {\"expr_str\": ";
   *out += text;
-  *out += ", \"hint\": ";
-  *out += hint;
+  if (hint != "null" || minor_ >= schema_minor::kPassingKinds) {
+    *out += ", \"hint\": ";
+    *out += hint;
+  }
   *out += "}}";
 }
 

@@ -151,18 +151,29 @@ bool ZipWriter::Fail(std::string message) {
 }
 
 bool ZipWriter::Write(Bytes bytes) {
-  if (memory_ != nullptr) {
-    memory_->append(AsText(bytes));
-    return true;
+  if (bytes.empty()) return true;
+  offset_ += bytes.size();
+  switch (sink_) {
+    case Sink::kFile:
+      return file_.Write(bytes) || Fail(file_.error());
+    case Sink::kMemory:
+      memory_->append(AsText(bytes));
+      return true;
+    case Sink::kContainer:
+      crc_ = ZipCrc(bytes, crc_);
+      return container_->Write(bytes) || Fail(container_->error());
+    case Sink::kNowhere:
+      return true;
   }
-  return file_.Write(bytes) || Fail(file_.error());
+  return false;
 }
 
 bool ZipWriter::SetRoot(std::string root) {
+  if (root.empty()) return true;
   if (!IsPlainMemberName(root) || root.find('/') != std::string::npos) {
     return Fail("'" + root + "' can't be the name of a root folder");
   }
-  root_ = std::move(root);
+  root_ = std::move(root) + "/";
   return true;
 }
 
@@ -172,6 +183,7 @@ bool ZipWriter::Open(const std::string& path, std::string root) {
 }
 
 bool ZipWriter::OpenMemory(std::string* out, std::string root) {
+  sink_ = Sink::kMemory;
   memory_ = out;
   return SetRoot(std::move(root));
 }
@@ -180,24 +192,66 @@ bool ZipWriter::HasMember(std::string_view name) const {
   return names_.count(std::string(name)) > 0;
 }
 
-bool ZipWriter::Add(std::string_view name, Bytes bytes) {
-  std::string full = root_ + "/";
+std::string ZipWriter::NewName(std::string_view name) {
+  std::string full = root_;
   full += name;
   if (!IsPlainMemberName(full) || full.size() > kMax16) {
-    return Fail("'" + full + "' can't be the name of a member");
+    Fail("'" + full + "' can't be the name of a member");
+    return "";
   }
   if (!names_.insert(std::string(name)).second) {
-    return Fail("member '" + full + "' is written twice");
+    Fail("member '" + full + "' is written twice");
+    return "";
   }
-  const uint64_t offset = this->offset();
-  const uint32_t crc = ZipCrc(bytes);
-  if (!Write(LocalHeader(full, bytes.size(), offset))) return false;
-  if (!bytes.empty()) {
-    if (!Write(bytes)) return false;
-    if (!Write(Descriptor(crc, bytes.size(), offset))) return false;
+  return full;
+}
+
+bool ZipWriter::WriteDescriptor(Entry entry) {
+  if (entry.size > 0 &&
+      !Write(Descriptor(entry.crc, entry.size, entry.offset))) {
+    return false;
   }
-  entries_.push_back({std::move(full), crc, bytes.size(), offset});
+  entries_.push_back(std::move(entry));
   return true;
+}
+
+bool ZipWriter::Add(std::string_view name, Bytes bytes) {
+  Entry entry;
+  entry.name = NewName(name);
+  if (entry.name.empty()) return false;
+  entry.offset = offset_;
+  entry.size = bytes.size();
+  // Only lengths count where nothing is written.
+  if (sink_ != Sink::kNowhere) entry.crc = ZipCrc(bytes);
+  return Write(LocalHeader(entry.name, entry.size, entry.offset)) &&
+         Write(bytes) && WriteDescriptor(std::move(entry));
+}
+
+bool ZipWriter::AddContainer(std::string_view name, std::string root,
+                             const std::function<bool(ZipWriter*)>& fill) {
+  Entry entry;
+  entry.name = NewName(name);
+  if (entry.name.empty()) return false;
+  entry.offset = offset_;
+  ZipWriter measure;
+  measure.sink_ = Sink::kNowhere;
+  if (!measure.SetRoot(root) || !fill(&measure) || !measure.WriteDirectory()) {
+    return Fail(measure.error());
+  }
+  entry.size = measure.offset();
+  if (!Write(LocalHeader(entry.name, entry.size, entry.offset))) return false;
+  ZipWriter inner;
+  inner.sink_ = Sink::kContainer;
+  inner.container_ = this;
+  if (!inner.SetRoot(std::move(root)) || !fill(&inner) ||
+      !inner.WriteDirectory()) {
+    return Fail(inner.error());
+  }
+  if (inner.offset() != entry.size) {
+    return Fail("container '" + entry.name + "' changed while it was written");
+  }
+  entry.crc = inner.crc_;
+  return WriteDescriptor(std::move(entry));
 }
 
 bool ZipWriter::WriteDirectory() {
@@ -207,7 +261,7 @@ bool ZipWriter::WriteDirectory() {
   }
   const uint64_t size = this->offset() - offset;
   if (!Write(EndRecords(entries_.size(), size, offset))) return false;
-  return memory_ != nullptr || file_.Flush() || Fail(file_.error());
+  return sink_ != Sink::kFile || file_.Flush() || Fail(file_.error());
 }
 
 bool ZipWriter::Commit() { return file_.Commit() || Fail(file_.error()); }
@@ -216,7 +270,7 @@ std::string ZipWriter::SerializationId() const {
   Hasher names, checksums;
   for (const Entry& e : entries_) {
     // Without the root, so that a file can be renamed.
-    names.Add(std::string_view(e.name).substr(root_.size() + 1));
+    names.Add(std::string_view(e.name).substr(root_.size()));
     checksums.Add(uint64_t{e.crc});
   }
   char text[48];

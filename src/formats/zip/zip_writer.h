@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -19,7 +20,8 @@ namespace tenon {
 
 class ZipWriter {
  public:
-  // Members are called `root`/name. The file appears at `path` on Finish.
+  // Members are called `root`/name, or just name when the root is empty. The
+  // file appears at `path` on Finish.
   // Each call returns false with `error()` set on failure; after that, only
   // destroy the writer.
   bool Open(const std::string& path, std::string root);
@@ -28,6 +30,11 @@ class ZipWriter {
   bool OpenMemory(std::string* out, std::string root);
   // One member, whole. `name` must be plain and new.
   bool Add(std::string_view name, Bytes bytes);
+  // A member that is a container itself. `fill` adds its members, the directory
+  // is written here. Nothing is kept in memory: `fill` is called twice, first
+  // to learn the size, and has to make the same calls both times.
+  bool AddContainer(std::string_view name, std::string root,
+                    const std::function<bool(ZipWriter*)>& fill);
   // Writes the directory: all of the archive can be read at
   // `temporary_path()` then.
   bool WriteDirectory();
@@ -38,9 +45,7 @@ class ZipWriter {
   bool Finish() { return WriteDirectory() && Commit(); }
 
   bool HasMember(std::string_view name) const;
-  uint64_t offset() const {
-    return memory_ != nullptr ? memory_->size() : file_.offset();
-  }
+  uint64_t offset() const { return offset_; }
   // Digits that PyTorch calls the serialization id: 20 for the names written
   // so far, 20 for their checksums.
   std::string SerializationId() const;
@@ -54,14 +59,24 @@ class ZipWriter {
     uint64_t offset = 0;
   };
 
+  // Where the bytes go.
+  enum class Sink : uint8_t { kFile, kMemory, kContainer, kNowhere };
+
   bool SetRoot(std::string root);
+  // The full name of a member that can be added now; "" after an error.
+  std::string NewName(std::string_view name);
+  bool WriteDescriptor(Entry entry);
   bool Write(Bytes bytes);
   bool Write(std::string_view text) { return Write(AsBytes(text)); }
   bool Fail(std::string message);
 
-  AtomicFile file_;
-  std::string* memory_ = nullptr;  // in place of `file_`
-  std::string root_;
+  Sink sink_ = Sink::kFile;
+  AtomicFile file_;                 // kFile
+  std::string* memory_ = nullptr;   // kMemory
+  ZipWriter* container_ = nullptr;  // kContainer
+  uint64_t offset_ = 0;
+  uint32_t crc_ = 0;  // of all that was written, in a container
+  std::string root_;  // with its '/', or empty
   std::vector<Entry> entries_;
   std::unordered_set<std::string> names_;
   std::string error_;

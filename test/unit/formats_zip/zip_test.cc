@@ -140,7 +140,6 @@ TEST(ZipWriter, RefusesNamesThatLeaveTheRootAndDoubledNames) {
   EXPECT_FALSE(writer.Add("../x", {}));
   ASSERT_TRUE(writer.Add("x", {}));
   EXPECT_FALSE(writer.Add("x", {}));
-  EXPECT_FALSE(ZipWriter().Open(path, ""));
   EXPECT_FALSE(ZipWriter().Open(path, "a/b"));
 }
 
@@ -299,6 +298,55 @@ TEST(ZipReader, V_FILE_01_RefusesEveryCutOfATinyArchive) {
     EXPECT_FALSE(Open(bytes.substr(0, size), diags)) << size;
     EXPECT_EQ(diags.all()[0].rule, Rule::kFile01);
   }
+}
+
+TEST(ZipWriter, WritesAContainerInsideAContainer) {
+  const std::string content(100'000, 'x');
+  const auto fill = [&](ZipWriter* zip) {
+    return zip->Add("data/0", AsBytes(content)) && zip->Add("empty", Bytes()) &&
+           zip->Add("id", AsBytes(zip->SerializationId()));
+  };
+  std::string inner;
+  ZipWriter memory;
+  ASSERT_TRUE(memory.OpenMemory(&inner, "archive"));
+  ASSERT_TRUE(fill(&memory) && memory.WriteDirectory());
+
+  std::string bytes;
+  ZipWriter writer;
+  ASSERT_TRUE(writer.OpenMemory(&bytes, ""));
+  ASSERT_TRUE(writer.Add("first", AsBytes("1")));
+  ASSERT_TRUE(writer.AddContainer("inner.zip", "archive", fill));
+  ASSERT_TRUE(writer.Add("last", AsBytes("2")));
+  ASSERT_TRUE(writer.WriteDirectory());
+  Diagnostics diags;
+  const auto zip = Open(bytes, diags);
+  ASSERT_TRUE(zip) << diags.ToString();
+  ASSERT_EQ(zip->members().size(), 3u);
+  const ZipMember* member = zip->Find("inner.zip");
+  ASSERT_NE(member, nullptr);
+  EXPECT_EQ(member->payload_offset % 64, 0u);
+  const auto read = zip->Read(*member, true, diags);
+  ASSERT_TRUE(read) << diags.ToString();
+  EXPECT_EQ(AsText(read->bytes), inner);
+}
+
+TEST(ZipWriter, TellsAContainerThatCannotBeWritten) {
+  std::string bytes;
+  ZipWriter writer;
+  ASSERT_TRUE(writer.OpenMemory(&bytes, "root"));
+  EXPECT_FALSE(writer.AddContainer("x", "archive", [](ZipWriter* zip) {
+    return zip->Add("../evil", Bytes());
+  }));
+  EXPECT_NE(writer.error().find("../evil"), std::string::npos);
+
+  ZipWriter second;
+  std::string more;
+  ASSERT_TRUE(second.OpenMemory(&more, "root"));
+  int calls = 0;
+  EXPECT_FALSE(second.AddContainer("x", "archive", [&](ZipWriter* zip) {
+    return zip->Add("n", AsBytes(std::string(++calls, 'x')));
+  }));
+  EXPECT_NE(second.error().find("changed"), std::string::npos);
 }
 
 }  // namespace

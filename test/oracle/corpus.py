@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""What real PyTorch says of the corpus's programs as Tenon writes them.
+
+    corpus.py TENON SHARED [--torch VERSION] [--jobs N] [FOLDER...]
+
+Run by the Python of an oracle's environment. Writes every program of the
+corpus's folders (default: all) again with TENON (`export --backend none`, for
+the release VERSION if given), and asks PyTorch two things:
+
+  results  does torch.export.load open it and compute what was recorded
+  same     is it the program that it was, down to metadata, ranges and the bits
+           of the weights (without --torch, as an older PyTorch can't open the
+           newer originals)
+
+What isn't as it should be is a FAIL line, but for
+
+  known    the original fails in PyTorch, too: known_failures.json of the corpus
+  refused  TENON says that the release's schema or layout can't say it
+           (V-FILE-11), with --torch only
+  skipped  the program needs a Python library that isn't there
+  purpose  expected_differences.tsv gives the reason; one that doesn't show up
+           fails, so that the list can't go stale
+
+Ends with how many there were of each, and "N passed, N failed".
+"""
+import argparse
+import collections
+import concurrent.futures
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+CHUNK = 60  # programs for one Python process
+
+
+class Entry:
+    """One program of the corpus."""
+
+    def __init__(self, folder, record):
+        self.folder = folder
+        self.name = record["name"]
+        self.file = record["file"]
+        self.method = record.get("method")
+        self.libraries = record.get("libraries", [])
+
+    @property
+    def key(self):
+        return f"{self.folder.name}/{self.name}"
+
+    def missing_library(self):
+        for library in self.libraries:
+            top = library.split(".")[0]
+            if importlib.util.find_spec(top) is None:
+                return top
+        return None
+
+
+def read_entries(folders):
+    entries = []
+    for folder in folders:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        entries += [Entry(folder, record) for record in manifest["programs"]]
+    return entries
+
+
+def read_expected(path, release):
+    """{(check, program): (text that the failure holds, reason)}"""
+    expected = {}
+    for line in path.read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        line_release, check, program, text, reason = line.split("\t")
+        if line_release == release:
+            expected[check, program] = (text, reason)
+    return expected
+
+
+def is_known_failure(known, entry, reason):
+    """Whether the original fails like this, in any release that says so."""
+    texts = known.get(entry.folder.name, {}).get(entry.file, {}).values()
+    return any(text[:40] in reason for text in texts)
+
+
+def write(tenon, entry, out, release):
+    """None, or what TENON said instead of writing the program."""
+    command = [tenon, "export", entry.folder / entry.file, "-o",
+               out / f"{entry.name}.pt2", "--backend", "none"]
+    if entry.method:
+        command += ["--method", entry.method]
+    if release:
+        command += ["--torch", release]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stderr.strip()
+
+
+def ask(command, names):
+    """{name: reason, or None where it is fine} from a checker's lines."""
+    done = subprocess.run([sys.executable, *command], capture_output=True,
+                          text=True)
+    verdicts = {}
+    for line in done.stdout.splitlines():
+        if match := re.match(r"ok (.*\.pt2)$", line):
+            verdicts[pathlib.Path(match[1]).stem] = None
+        elif match := re.match(r"FAIL (.*?\.pt2): (.*)", line):
+            verdicts[pathlib.Path(match[1]).stem] = match[2]
+    for name in names:
+        verdicts.setdefault(name, "the oracle ended early: " +
+                            done.stderr.strip()[-200:])
+    return verdicts
+
+
+class Tally:
+    def __init__(self, expected, known):
+        self.expected = expected
+        self.known = known
+        self.met = set()
+        self.counts = collections.Counter()
+
+    def add(self, check, entry, reason):
+        text, why = self.expected.get((check, entry.key), (None, None))
+        if reason is None:
+            self.counts["passed"] += 1
+        elif text is not None and text in reason:
+            self.met.add((check, entry.key))
+            self.counts["purpose"] += 1
+            print(f"on purpose {entry.key}: {check}: {why}")
+        elif is_known_failure(self.known, entry, reason):
+            self.counts["known"] += 1
+        else:
+            self.counts["failed"] += 1
+            print(f"FAIL {entry.key}: {check}: {reason}")
+
+    def finish(self, checked):
+        for check, key in sorted(self.expected.keys() - self.met):
+            if key in checked:
+                self.counts["failed"] += 1
+                print(f"FAIL {key}: {check}: expected to differ, but doesn't")
+        for what in ("known", "refused", "skipped", "purpose"):
+            if self.counts[what]:
+                print(f"{what}: {self.counts[what]}")
+        print(f"{self.counts['passed']} passed, {self.counts['failed']} failed")
+        return self.counts["failed"] == 0
+
+
+def write_all(args, entries, work, tally):
+    """Writes what can be written; the entries that were."""
+    for entry in entries:
+        (work / "written" / entry.folder.name).mkdir(parents=True,
+                                                     exist_ok=True)
+        originals = work / "originals" / entry.folder.name
+        originals.mkdir(parents=True, exist_ok=True)
+        (originals / f"{entry.name}.pt2").symlink_to(entry.folder / entry.file)
+    written = []
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        said = pool.map(
+            lambda e: write(args.tenon, e, work / "written" / e.folder.name,
+                            args.torch), entries)
+        for entry, reason in zip(entries, said):
+            if reason is None:
+                written.append(entry)
+            elif args.torch and "V-FILE-11" in reason:
+                tally.counts["refused"] += 1
+                print(f"refused {entry.key}: {reason.splitlines()[0]}")
+            else:
+                tally.add("write", entry, reason)
+    return written
+
+
+def check_all(args, entries, work, tally):
+    tasks = []
+    by_folder = collections.defaultdict(list)
+    for entry in entries:
+        by_folder[entry.folder].append(entry)
+    for folder, members in by_folder.items():
+        written = work / "written" / folder.name
+        for i in range(0, len(members), CHUNK):
+            chunk = members[i:i + CHUNK]
+            files = [str(written / f"{e.name}.pt2") for e in chunk]
+            tasks.append(("results", chunk,
+                          [args.shared / "oracle/check_pt2.py", "--against",
+                           folder / "manifest.json", *files]))
+        if not args.torch:
+            tasks.append(("same", members,
+                          [args.shared / "oracle/compare_pt2.py", "--pairs",
+                           work / "originals" / folder.name, written]))
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        answers = pool.map(
+            lambda task: ask(task[2], [e.name for e in task[1]]), tasks)
+        for (check, members, _), verdicts in zip(tasks, answers):
+            for entry in members:
+                tally.add(check, entry, verdicts[entry.name])
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("tenon", type=pathlib.Path)
+    parser.add_argument("shared", type=pathlib.Path)
+    parser.add_argument("folders", nargs="*")
+    parser.add_argument("--torch")
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    corpus = args.shared.resolve() / "corpus/pt2"
+    folders = ([corpus / name for name in args.folders] or
+               sorted(m.parent for m in corpus.glob("*/manifest.json")
+                      if m.parent.name != "broken"))
+    tally = Tally(
+        read_expected(HERE / "expected_differences.tsv",
+                      args.torch or "newest"),
+        json.loads((corpus / "known_failures.json").read_text()))
+    entries = []
+    for entry in read_entries(folders):
+        if library := entry.missing_library():
+            tally.counts["skipped"] += 1
+            print(f"SKIP {entry.key}: it needs {library}")
+        else:
+            entries.append(entry)
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        written = write_all(args, entries, work, tally)
+        check_all(args, written, work, tally)
+    return 0 if tally.finish({e.key for e in entries}) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
