@@ -13,6 +13,8 @@ constexpr Pt2Release kReleases[] = {
 
 }  // namespace
 
+std::span<const Pt2Release> AllPt2Releases() { return kReleases; }
+
 const Pt2Release* FindPt2Release(std::string_view version) {
   for (const Pt2Release& release : kReleases) {
     if (!version.starts_with(release.name)) continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ struct Pt2Release {
   int64_t schema_minor;
 };
 
+// All that are known, oldest first.
+std::span<const Pt2Release> AllPt2Releases();
 // By a version like "2.7", "2.7.1" or "2.7.1+cpu"; null when it isn't known.
 const Pt2Release* FindPt2Release(std::string_view version);
 // "2.6, 2.7, ...", for messages.

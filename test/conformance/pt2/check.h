@@ -4,7 +4,8 @@
 //   verify     no rule is broken
 //   text       printing and parsing is the identity
 //   write      the written file has the same wiring digest, and writing again
-//              gives the same bytes
+//              gives the same bytes; for every release of PyTorch, too, unless
+//              it is refused by V-FILE-11
 //   run        each recorded call gives what PyTorch got: values, containers,
 //              state and inputs afterwards
 //   cut        cut at random places, through backends echo and cpu, joined
