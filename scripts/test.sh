@@ -27,7 +27,8 @@ if [ -e $shared/corpus/pt2/slice.json ]; then
   run_part "hybrid graphs" $build/conformance hybrid $shared/corpus/hybrid
   run_part "bug reports" $build/conformance bugs $shared/corpus/bugs/manifest.json
   run_part "damaged files" \
-    $build/conformance broken $shared/corpus/pt2/broken/manifest.json
+    $build/conformance broken $shared/corpus/pt2/broken/manifest.json \
+    --known test/conformance/broken.tsv
   run_part "recorded operator calls" $build/conformance ops $shared/ops/vectors \
     --known test/conformance/ops_known_failures.tsv
 else

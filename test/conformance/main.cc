@@ -2,7 +2,8 @@
 //
 //   pt2     PATH is a manifest of exported programs: what Tenon makes of each
 //           is compared with what PyTorch recorded
-//   broken  PATH is a manifest of damaged files, which have to be refused
+//   broken  PATH is a manifest of damaged files; --known FILE says what is
+//           said of each
 //   hybrid  PATH is a folder of hybrid graphs with recorded calls
 //   bugs    PATH is a manifest of acceptance cases from bug reports
 //   show    PATH is a manifest; --filter NAME --program FILE: FILE's results
@@ -29,6 +30,7 @@ constexpr char kUsage[] =
     "usage: conformance KIND PATH [options]\n"
     "  pt2 MANIFEST     exported programs against PyTorch's recorded results\n"
     "  broken MANIFEST  damaged files, to be refused with an error\n"
+    "                   --known FILE tells it: rule, place and message\n"
     "  hybrid FOLDER    hybrid graphs: joined, run, written; or refused\n"
     "  bugs MANIFEST    acceptance cases from public bug reports\n"
     "  show MANIFEST    with --filter NAME --program FILE: FILE's results "
@@ -97,7 +99,7 @@ int Main(int argc, char** argv) {
     return RunPt2(command->path, command->options);
   }
   if (command && command->kind == "broken") {
-    return RunBroken(command->path, command->options);
+    return RunBroken(command->path, command->known, command->options);
   }
   if (command && command->kind == "hybrid") {
     return RunHybrid(command->path, command->options);

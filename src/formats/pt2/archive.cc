@@ -50,7 +50,8 @@ Expected<Pt2Archive> Pt2Archive::Open(Bytes bytes,
   archive.root_ = std::string(first.substr(0, first.find('/') + 1));
   for (const ZipMember& m : members) {
     if (m.name.substr(0, archive.root_.size()) != archive.root_) {
-      return diags.Error(Rule::kFile03, Place::File(file_name))
+      return diags.Error(Rule::kFile03,
+                         Place::Offset(file_name, m.header_offset))
              << "member '" << m.name << "' lies outside the root folder '"
              << archive.root_ << "'";
     }

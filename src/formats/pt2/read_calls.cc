@@ -16,6 +16,47 @@ constexpr std::array<JsonMember, 3> kSpec = {
     {{"type"}, {"context"}, {"children_spec"}}};
 constexpr int64_t kTreeSpecProtocol = 1;
 
+constexpr std::string_view kDefaultDict = "collections.defaultdict";
+constexpr std::array<JsonMember, 3> kDefaultDictContext = {
+    {{"default_factory_module"}, {"default_factory_name"}, {"dict_context"}}};
+
+struct Factory {
+  std::string_view module, name;
+};
+// What a defaultdict may make: PyTorch imports the factory when it opens the
+// file, and whoever reads a missing key calls it.
+constexpr Factory kFactories[] = {
+    {"builtins", "bool"},
+    {"builtins", "bytes"},
+    {"builtins", "complex"},
+    {"builtins", "dict"},
+    {"builtins", "float"},
+    {"builtins", "frozenset"},
+    {"builtins", "int"},
+    {"builtins", "list"},
+    {"builtins", "set"},
+    {"builtins", "str"},
+    {"builtins", "tuple"},
+    {"collections", "Counter"},
+    {"collections", "OrderedDict"},
+    {"collections", "defaultdict"},
+    {"collections", "deque"},
+};
+
+Status CheckFactory(const JsonInput& spec, const JsonElement& context,
+                    const JsonPath& path) {
+  TENON_ASSIGN(const auto m, spec.Members(context, path, kDefaultDictContext));
+  const JsonPath name_path(path, "default_factory_name");
+  TENON_ASSIGN(const std::string_view module,
+               spec.String(m[0], JsonPath(path, "default_factory_module")));
+  TENON_ASSIGN(const std::string_view name, spec.String(m[1], name_path));
+  for (const Factory& known : kFactories) {
+    if (known.module == module && known.name == name) return {};
+  }
+  return spec.Error(name_path, Rule::kFile07)
+         << "the factory '" << module << "." << name << "' is not allowed";
+}
+
 // `path` is the place of the text; inside it, places are told by the text's
 // own path.
 Expected<TreeSpec> ReadSpecNode(const JsonInput& spec, const JsonElement& e,
@@ -44,6 +85,9 @@ Expected<TreeSpec> ReadSpecNode(const JsonInput& spec, const JsonElement& e,
                spec.String(m[0], JsonPath(path, "type")));
   if (type.empty()) return spec.Error(path) << "an empty type name";
   out.type = type;
+  if (type == kDefaultDict) {
+    TENON_TRY(CheckFactory(spec, m[1], JsonPath(path, "context")));
+  }
   std::string_view context;
   if (m[1].get(context) == simdjson::SUCCESS) {
     out.context = context;

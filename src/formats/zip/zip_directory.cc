@@ -226,20 +226,27 @@ class DirectoryReader {
     const uint16_t method = At<uint16_t>(at + 8);
     const uint64_t name_bytes = At<uint16_t>(at + 26);
     const uint64_t extra_bytes = At<uint16_t>(at + 28);
+    const bool is_same_kind =
+        method == (member->is_deflated ? kMethodDeflated : kMethodStored) &&
+        !(flags & kFlagEncrypted);
     uint64_t left = directory - at - kLocalBytes;
-    if (name_bytes > left || extra_bytes > left - name_bytes) {
-      return Error(Rule::kFile02, at) << "the local header of member '"
-                                      << member->name << "' is cut off";
-    }
-    left -= name_bytes + extra_bytes;
-    const std::string_view name =
-        AsText(bytes_.subspan(at + kLocalBytes, name_bytes));
-    if (name != member->name ||
-        method != (member->is_deflated ? kMethodDeflated : kMethodStored) ||
-        flags & kFlagEncrypted) {
+    if (name_bytes != member->name.size() || name_bytes > left ||
+        AsText(bytes_.subspan(at + kLocalBytes, name_bytes)) != member->name ||
+        !is_same_kind) {
       return Error(Rule::kFile02, at)
              << "the local header of member '" << member->name
              << "' disagrees with the central directory";
+    }
+    left -= name_bytes;
+    if (extra_bytes > left) {
+      return Error(Rule::kFile02, at) << "the local header of member '"
+                                      << member->name << "' is cut off";
+    }
+    left -= extra_bytes;
+    if (member->stored_bytes > left) {
+      return Error(Rule::kFile02, at)
+             << "member '" << member->name << "' has " << member->stored_bytes
+             << " bytes, but only " << left << " are left";
     }
     if (!(flags & kFlagDescriptor)) {
       Extent extent{At<uint32_t>(at + 22), At<uint32_t>(at + 18), 0};
@@ -251,11 +258,6 @@ class DirectoryReader {
                << "the local header of member '" << member->name
                << "' states other sizes than the central directory";
       }
-    }
-    if (member->stored_bytes > left) {
-      return Error(Rule::kFile02, at)
-             << "member '" << member->name << "' has " << member->stored_bytes
-             << " bytes, but only " << left << " are left";
     }
     member->payload_offset = at + kLocalBytes + name_bytes + extra_bytes;
     return {};

@@ -85,7 +85,7 @@ Expected<ZipArchive> ZipArchive::Open(Bytes bytes,
   archive.by_name_.reserve(archive.members_.size());
   for (uint32_t i = 0; i < archive.members_.size(); ++i) {
     const ZipMember& m = archive.members_[i];
-    const Place place = Place::File(archive.file_name_);
+    const Place place = Place::Offset(archive.file_name_, m.header_offset);
     if (!archive.by_name_.emplace(m.name, i).second) {
       return diags.Error(Rule::kFile03, place)
              << "member '" << m.name << "' is there twice";

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <vector>
 
+#include "conformance/pt2/broken_table.h"
 #include "conformance/pt2/step_report.h"
 #include "formats/pt2/pt2.h"
 #include "verify/verify.h"
@@ -15,36 +17,14 @@
 namespace tenon::conformance {
 namespace {
 
-// Refused by PyTorch, accepted here on purpose.
-struct Tolerated {
-  std::string_view file, reason;
-};
-constexpr Tolerated kTolerated[] = {
-    {"unknown_op.pt2", "an operator that the table lacks travels as it is"},
-    {"target_is_code.pt2", "a target is a name, carried and never evaluated"},
-    {"target_torch_attribute.pt2",
-     "a target is a name, carried and never evaluated"},
-    {"name_not_identifier.pt2", "names are labels, made legal when written"},
-    {"device_unknown.pt2", "a device is a label, nothing is placed on it"},
-    {"no_root_call.pt2", "specs are optional; nothing depends on them"},
-};
-
 struct BrokenFile {
   std::string name, path, expected;
-  bool must_accept() const {
-    return expected.starts_with("accept") && !is_open();
+
+  bool may_accept() const { return expected.starts_with("accept"); }
+  bool may_refuse() const {
+    return !may_accept() || expected.find("or: ") != std::string::npos ||
+           expected.starts_with("accept or ");
   }
-  bool must_refuse() const {
-    return !expected.starts_with("accept") && tolerated_for().empty();
-  }
-  // Why it may be accepted although PyTorch refuses it; "" when it may not.
-  std::string_view tolerated_for() const {
-    for (const Tolerated& t : kTolerated) {
-      if (t.file == name) return t.reason;
-    }
-    return {};
-  }
-  bool is_open() const { return expected.find("or: ") != std::string::npos; }
 };
 
 Expected<std::vector<BrokenFile>> ReadBrokenManifest(const std::string& path,
@@ -68,7 +48,42 @@ Expected<std::vector<BrokenFile>> ReadBrokenManifest(const std::string& path,
   return files;
 }
 
-CheckResult CheckBroken(const BrokenFile& file) {
+// The first word in quotes of the record that the error doesn't mention.
+std::string Unmentioned(const std::string& expected, const Diagnostic& error) {
+  const std::string text = error.place.ToString() + " " + error.message;
+  for (size_t at = expected.find('\''); at != std::string::npos;) {
+    const size_t end = expected.find('\'', at + 1);
+    if (end == std::string::npos) break;
+    const std::string word = expected.substr(at + 1, end - at - 1);
+    if (text.find(word) == std::string::npos) return word;
+    at = expected.find('\'', end + 1);
+  }
+  return "";
+}
+
+// "" when the row fits the record, else why not.
+std::string Contradiction(const BrokenFile& file, const BrokenRow& row) {
+  if (!row.accept && !file.may_refuse()) return "must be accepted";
+  if (row.accept && !file.may_accept() && row.message.empty()) {
+    return "is accepted without a reason";
+  }
+  return "";
+}
+
+const Diagnostic* FirstError(const Diagnostics& diags) {
+  for (const Diagnostic& d : diags.all()) {
+    if (d.severity == Severity::kError) return &d;
+  }
+  return nullptr;
+}
+
+std::string Row(const Diagnostic* error) {
+  if (error == nullptr) return "accept";
+  return "refuse\t" + std::string(RuleId(error->rule)) + "\t" +
+         error->place.ToString() + "\t" + error->message;
+}
+
+CheckResult CheckBroken(const BrokenFile& file, const BrokenTable& table) {
   StepReport report(file.name);
   Diagnostics diags;
   Pt2ReadOptions options;
@@ -76,34 +91,59 @@ CheckResult CheckBroken(const BrokenFile& file) {
   auto program =
       ReadPt2(file.path, std::make_shared<Context>(), options, diags);
   const bool accepted = program && Verify(*program, VerifyOptions(), diags);
-  if (accepted && file.must_refuse()) {
-    report.Fail("read", "accepted, expected: " + file.expected);
-  } else if (!accepted && file.must_accept()) {
-    report.Fail("read", diags, "refused without an error");
-  } else if (!accepted && !diags.has_errors()) {
-    report.Fail("read", "refused without an error");
+  const Diagnostic* const error = FirstError(diags);
+  const auto row = table.find(file.name);
+  if (accepted != (error == nullptr)) {
+    report.Fail("read", "an error and a program, or neither");
+  } else if (row == table.end()) {
+    report.Fail("table", "no row; " + Row(error));
+  } else if (const auto why = Contradiction(file, row->second); !why.empty()) {
+    report.Fail("table", why + ", expected: " + file.expected);
+  } else if (accepted != row->second.accept) {
+    report.Fail("read", Row(error) + ", expected: " + file.expected);
+  } else if (!accepted) {
+    const std::string difference = Difference(row->second, *error);
+    const std::string word = Unmentioned(file.expected, *error);
+    if (!difference.empty())
+      report.Fail("error", Row(error) + ": " + difference);
+    if (!word.empty()) report.Fail("error", "'" + word + "' isn't mentioned");
   }
   CheckResult result = std::move(report).Finish();
   if (result.outcome == Outcome::kPassed) {
-    result.lines = "ok " + file.name + ": " +
-                   (accepted ? "accepted" : diags.FirstError()) + " [" +
-                   file.expected + "]\n";
+    result.lines = "ok " + file.name + "\t" + Row(error) + "\n";
   }
   return result;
 }
 
+// Rows that no file of the manifest has.
+size_t ReportStrayRows(const BrokenTable& table,
+                       const std::vector<BrokenFile>& files) {
+  std::set<std::string> names;
+  for (const BrokenFile& file : files) names.insert(file.name);
+  size_t count = 0;
+  for (const auto& [name, row] : table) {
+    if (names.count(name) > 0) continue;
+    std::printf("FAIL %s: a row without its file\n", name.c_str());
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
-int RunBroken(const std::string& manifest, const RunOptions& options) {
+int RunBroken(const std::string& manifest, const std::string& table_path,
+              const RunOptions& options) {
   Diagnostics diags;
   const auto files = ReadBrokenManifest(manifest, diags);
-  if (!files) {
+  const auto table = ReadBrokenTable(table_path, diags);
+  if (!files || !table) {
     std::fputs(diags.ToString().c_str(), stderr);
     return 2;
   }
-  return RunEntries(
+  const int status = RunEntries(
       files->size(), [&](size_t i) { return (*files)[i].name; },
-      [&](size_t i) { return CheckBroken((*files)[i]); }, options);
+      [&](size_t i) { return CheckBroken((*files)[i], *table); }, options);
+  return ReportStrayRows(*table, *files) > 0 ? 1 : status;
 }
 
 }  // namespace tenon::conformance

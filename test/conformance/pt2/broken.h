@@ -8,13 +8,20 @@
 
 namespace tenon::conformance {
 
-// PATH is a manifest {"files": [{"file", "what", "expected"}, ..]}; `expected`
-// starts with "accept" for a file that must be readable, and names an
-// alternative ("accept or warn: ..", "accept as bytes, or: ..") where refusing
-// it is right, too. A file counts as refused when reading or verifying it
-// reports an error. Checksums are compared. The few files that PyTorch
-// refuses and Tenon accepts on purpose stand in broken.cc with their reason.
-// Prints as RunPt2 does.
-int RunBroken(const std::string& manifest, const RunOptions& options);
+// `manifest` is a file {"files": [{"file", "what", "expected"}, ..]}, `table`
+// holds a row for each (broken_table.h). A file counts as refused when reading
+// or verifying it, checksums compared, reports an error. It passes when
+//
+//   - the verdict is the row's, and of an error also rule, place and message;
+//   - the row agrees with the record: `expected` starts with "accept", and
+//     names no alternative ("accept or warn: ..", "accept as bytes, or: .."),
+//     for files that must be accepted; a file that is accepted although it is
+//     recorded as an error has the reason in its row;
+//   - place and message mention all that the record puts into quotes.
+//
+// A row without its file fails, too. Prints as RunPt2 does; with `verbose` each
+// file's rule, place and message, as a row has them.
+int RunBroken(const std::string& manifest, const std::string& table,
+              const RunOptions& options);
 
 }  // namespace tenon::conformance
