@@ -1,6 +1,7 @@
 #include "verbs.h"
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "console.h"
@@ -86,7 +87,9 @@ ExitCode Help(std::span<const std::string> words, Console& console) {
 
 std::span<const Verb* const> AllVerbs() { return kVerbs; }
 
-ExitCode RunCommand(std::span<const std::string> words, Console& console) {
+namespace {
+
+ExitCode RunWords(std::span<const std::string> words, Console& console) {
   if (words.empty()) {
     console.Err(GeneralHelp());
     return ExitCode::kNoVerdict;
@@ -113,6 +116,17 @@ ExitCode RunCommand(std::span<const std::string> words, Console& console) {
   }
   if (line.Has("--help")) return Help(words.first(1), console);
   return verb->run(line, console);
+}
+
+}  // namespace
+
+ExitCode RunCommand(std::span<const std::string> words, Console& console) {
+  try {
+    return RunWords(words, console);
+  } catch (const std::bad_alloc&) {
+    console.Err("error: out of memory [T-IO]\n");
+    return ExitCode::kNoVerdict;
+  }
 }
 
 }  // namespace tenon::tools

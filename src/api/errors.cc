@@ -8,7 +8,14 @@ Errors ErrorsOf(const Diagnostics& diags) {
     if (d.severity != Severity::kError) continue;
     out.push_back({std::string(RuleId(d.rule)), d.place.ToString(), d.message});
   }
-  if (out.empty()) out.push_back({"", "", "failed without a reason"});
+  // Only for want of memory is an error not kept.
+  return out.empty() ? OutOfMemory() : out;
+}
+
+Errors OutOfMemory() {
+  Errors out(1);
+  out[0].rule = RuleId(Rule::kIo);
+  out[0].message = "out of memory";
   return out;
 }
 

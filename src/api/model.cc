@@ -20,14 +20,17 @@ std::shared_ptr<const Program> Share(Program program) {
 }  // namespace
 
 Result<Model> Model::Open(const std::string& path, const std::string& method) {
-  Diagnostics diags;
-  Pt2ReadOptions options;
-  options.method = method;
-  auto program = ReadPt2(path, std::make_shared<Context>(), options, diags);
-  if (!program || !Verify(*program, VerifyOptions(), diags)) {
-    return api::ErrorsOf(diags);
-  }
-  return Model(std::make_shared<const Impl>(Impl{Share(std::move(*program))}));
+  return api::WithinMemory<Model>([&]() -> Result<Model> {
+    Diagnostics diags;
+    Pt2ReadOptions options;
+    options.method = method;
+    auto program = ReadPt2(path, std::make_shared<Context>(), options, diags);
+    if (!program || !Verify(*program, VerifyOptions(), diags)) {
+      return api::ErrorsOf(diags);
+    }
+    return Model(
+        std::make_shared<const Impl>(Impl{Share(std::move(*program))}));
+  });
 }
 
 std::vector<ModelLeaf> Model::inputs() const {
@@ -61,28 +64,33 @@ std::string Model::digest() const {
 }
 
 Result<Model> Model::Export(const std::vector<std::string>& backends) const {
-  Diagnostics diags;
-  ExportOptions options;
-  for (const std::string& name : backends) {
-    const Backend* backend = FindBackend(name);
-    if (backend == nullptr) {
-      diags.Error(Rule::kUsage) << "this build has no backend '" << name << "'";
-      return api::ErrorsOf(diags);
+  return api::WithinMemory<Model>([&]() -> Result<Model> {
+    Diagnostics diags;
+    ExportOptions options;
+    for (const std::string& name : backends) {
+      const Backend* backend = FindBackend(name);
+      if (backend == nullptr) {
+        diags.Error(Rule::kUsage)
+            << "this build has no backend '" << name << "'";
+        return api::ErrorsOf(diags);
+      }
+      options.backends.push_back({});
+      options.backends.back().backend = backend;
     }
-    options.backends.push_back({});
-    options.backends.back().backend = backend;
-  }
-  Program program = impl_->program->Clone();
-  if (!ExportProgram(&program, options, diags)) return api::ErrorsOf(diags);
-  return Model(std::make_shared<const Impl>(Impl{Share(std::move(program))}));
+    Program program = impl_->program->Clone();
+    if (!ExportProgram(&program, options, diags)) return api::ErrorsOf(diags);
+    return Model(std::make_shared<const Impl>(Impl{Share(std::move(program))}));
+  });
 }
 
 Result<bool> Model::Save(const std::string& path) const {
-  Diagnostics diags;
-  if (!WriteProved(*impl_->program, path, Pt2WriteOptions(), diags)) {
-    return api::ErrorsOf(diags);
-  }
-  return true;
+  return api::WithinMemory<bool>([&]() -> Result<bool> {
+    Diagnostics diags;
+    if (!WriteProved(*impl_->program, path, Pt2WriteOptions(), diags)) {
+      return api::ErrorsOf(diags);
+    }
+    return true;
+  });
 }
 
 std::vector<std::string> BackendNames() {

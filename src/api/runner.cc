@@ -61,13 +61,15 @@ Runner& Runner::operator=(Runner&&) noexcept = default;
 Runner::~Runner() = default;
 
 Result<Runner> Runner::Load(const Model& model) {
-  Diagnostics diags;
-  auto session = Session::Load(model.impl_->program, SessionOptions(), diags);
-  if (!session) return api::ErrorsOf(diags);
-  auto impl = std::make_unique<Impl>();
-  impl->session = std::move(*session);
-  impl->paths = UserInputPaths(impl->session->program());
-  return Runner(std::move(impl));
+  return api::WithinMemory<Runner>([&]() -> Result<Runner> {
+    Diagnostics diags;
+    auto session = Session::Load(model.impl_->program, SessionOptions(), diags);
+    if (!session) return api::ErrorsOf(diags);
+    auto impl = std::make_unique<Impl>();
+    impl->session = std::move(*session);
+    impl->paths = UserInputPaths(impl->session->program());
+    return Runner(std::move(impl));
+  });
 }
 
 Result<std::vector<OwnedTensor>> Runner::Run(

@@ -1,6 +1,7 @@
 #include "diag/diagnostics.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace tenon {
@@ -115,8 +116,17 @@ DiagnosticBuilder::DiagnosticBuilder(DiagnosticBuilder&& other) noexcept
 
 DiagnosticBuilder::~DiagnosticBuilder() {
   if (sink_ == nullptr) return;
-  diagnostic_.message = text_.str();
-  sink_->Report(std::move(diagnostic_));
+  // A destructor can't throw. What memory doesn't suffice for is counted as
+  // reported all the same, so that failure stays failure.
+  try {
+    diagnostic_.message = text_.str();
+  } catch (const std::bad_alloc&) {
+    diagnostic_.message = "out of memory";  // short: needs no allocation
+  }
+  try {
+    sink_->Report(std::move(diagnostic_));
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 DiagnosticBuilder& DiagnosticBuilder::Note(Place place, std::string message) & {

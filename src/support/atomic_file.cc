@@ -13,6 +13,7 @@ namespace tenon {
 namespace {
 
 constexpr size_t kBufferBytes = 1 << 16;
+constexpr int kMaxNames = 10'000;
 
 bool WriteAll(int fd, const char* data, size_t size) {
   while (size > 0) {
@@ -25,33 +26,78 @@ bool WriteAll(int fd, const char* data, size_t size) {
   return true;
 }
 
+// Names in fixed memory, so that a signal handler can read them at any time.
+struct TrackedFile {
+  enum State : int { kFree, kChanging, kOpen };
+  std::atomic<int> state = kFree;
+  char path[kMaxTrackedBytes];
+};
+static_assert(std::atomic<int>::is_always_lock_free);
+TrackedFile tracked_files[kMaxTrackedFiles];
+
+// The entry; -1 when the file can't be tracked.
+int Track(const std::string& path) {
+  if (path.size() >= kMaxTrackedBytes) return -1;
+  for (int i = 0; i < kMaxTrackedFiles; ++i) {
+    TrackedFile& file = tracked_files[i];
+    int expected = TrackedFile::kFree;
+    if (!file.state.compare_exchange_strong(expected, TrackedFile::kChanging)) {
+      continue;
+    }
+    std::memcpy(file.path, path.c_str(), path.size() + 1);
+    file.state = TrackedFile::kOpen;
+    return i;
+  }
+  return -1;
+}
+
+void Untrack(int entry) {
+  if (entry >= 0) tracked_files[entry].state = TrackedFile::kFree;
+}
+
 }  // namespace
 
-AtomicFile::~AtomicFile() {
-  if (fd_ >= 0) {
-    close(fd_);
-    unlink(temporary_.c_str());
+void RemoveTemporaryFiles() noexcept {
+  for (const TrackedFile& file : tracked_files) {
+    if (file.state == TrackedFile::kOpen) unlink(file.path);
   }
 }
 
-bool AtomicFile::Fail() {
-  error_ = std::strerror(errno);
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  close(fd_);
+  unlink(temporary_.c_str());
+  Untrack(track_);
+}
+
+bool AtomicFile::Fail(const char* action) {
+  const int error = errno;
+  error_ = std::string("can't ") + action + " '" + path_ +
+           "': " + std::strerror(error);
   return false;
 }
 
 bool AtomicFile::Open(const std::string& path) {
   static std::atomic<unsigned> counter{0};
   path_ = path;
-  temporary_ = path + ".tmp." + std::to_string(getpid()) + "." +
-               std::to_string(counter.fetch_add(1));
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  return fd_ >= 0 || Fail();
+  const std::string stem = path + ".tmp." + std::to_string(getpid()) + ".";
+  // A name may be taken: processes of containers have the same few numbers,
+  // and one that was killed leaves its file.
+  for (int tries = 0; tries < kMaxNames; ++tries) {
+    temporary_ = stem + std::to_string(counter.fetch_add(1));
+    fd_ =
+        open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ >= 0 || errno != EEXIST) break;
+  }
+  if (fd_ < 0) return Fail("create");
+  track_ = Track(temporary_);
+  return true;
 }
 
 bool AtomicFile::Flush() {
   const bool ok = WriteAll(fd_, buffer_.data(), buffer_.size());
   buffer_.clear();
-  return ok || Fail();
+  return ok || Fail("write");
 }
 
 bool AtomicFile::Write(Bytes bytes) {
@@ -63,13 +109,16 @@ bool AtomicFile::Write(Bytes bytes) {
   if (!Flush()) return false;
   // Large pieces go straight from where they lie.
   const std::string_view text = AsText(bytes);
-  return WriteAll(fd_, text.data(), text.size()) || Fail();
+  return WriteAll(fd_, text.data(), text.size()) || Fail("write");
 }
 
 bool AtomicFile::Commit() {
   if (!Flush()) return false;
-  if (fsync(fd_) != 0) return Fail();
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) return Fail();
+  if (fsync(fd_) != 0) return Fail("sync");
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return Fail("rename to");
+  }
+  Untrack(track_);
   close(fd_);
   fd_ = -1;
   return true;

@@ -10,6 +10,11 @@ namespace tenon {
 // Writes to a temporary name beside the target; Commit syncs and renames.
 // Destroyed without Commit, the temporary file is removed and an older target
 // stays as it was.
+//
+// Processes and threads that write one target each have a temporary name of
+// their own, TARGET.tmp.PID.N, and the last to commit wins: the target is
+// always one of the files, whole. A process that is killed can't remove its
+// temporary file; one that ends by a signal of its own choice can, below.
 class AtomicFile {
  public:
   AtomicFile() = default;
@@ -26,15 +31,24 @@ class AtomicFile {
 
   const std::string& temporary_path() const { return temporary_; }
   uint64_t offset() const { return offset_; }
+  // "can't write 'out.pt2': No space left on device"
   const std::string& error() const { return error_; }
 
  private:
-  bool Fail();
+  bool Fail(const char* action);
 
   std::string path_, temporary_, error_;
   std::string buffer_;
   int fd_ = -1;
+  int track_ = -1;  // its entry among the tracked files
   uint64_t offset_ = 0;
 };
+
+// Removes the temporary files of this process. For handlers of signals that end
+// it: calls nothing but unlink. Files beyond kMaxTrackedFiles open at once, or
+// with names beyond kMaxTrackedBytes, aren't known to it.
+void RemoveTemporaryFiles() noexcept;
+constexpr int kMaxTrackedFiles = 16;
+constexpr size_t kMaxTrackedBytes = 4096;
 
 }  // namespace tenon

@@ -9,39 +9,42 @@
 #include <cstring>
 
 namespace tenon {
+namespace {
+
+// Closed when it goes out of scope, by an exception, too.
+struct Descriptor {
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+  int fd = -1;
+};
+
+}  // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path,
                                                    std::string* error) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    *error = std::strerror(errno);
-    return nullptr;
-  }
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat info;
-  if (fstat(fd, &info) != 0) {
+  if (file.fd < 0 || fstat(file.fd, &info) != 0) {
     *error = std::strerror(errno);
-    close(fd);
     return nullptr;
   }
   if (!S_ISREG(info.st_mode)) {
     *error = "not a regular file";
-    close(fd);
     return nullptr;
   }
-  std::shared_ptr<MappedFile> file(new MappedFile());
-  file->path_ = path;
+  std::shared_ptr<MappedFile> mapped(new MappedFile());
+  mapped->path_ = path;
   const size_t size = static_cast<size_t>(info.st_size);
   if (size > 0) {
-    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
     if (at == MAP_FAILED) {
-      *error = std::strerror(errno);
-      close(fd);
+      *error = std::string("can't be mapped: ") + std::strerror(errno);
       return nullptr;
     }
-    file->bytes_ = {static_cast<const std::byte*>(at), size};
+    mapped->bytes_ = {static_cast<const std::byte*>(at), size};
   }
-  close(fd);
-  return file;
+  return mapped;
 }
 
 MappedFile::~MappedFile() {

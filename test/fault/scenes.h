@@ -1,0 +1,40 @@
+// What is done while something fails: reads, checks, exports, joins, writes of
+// small programs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenon/error.h"
+
+namespace tenon::fault {
+
+struct Scene {
+  std::string_view name;
+  // The file that it reads, or how the files begin; and what it writes besides,
+  // which is there before, with other content. Empty: none.
+  std::string_view reads, writes;
+  // No errors: it succeeded. `folder` is where it writes.
+  Errors (*run)(const std::string& folder);
+};
+
+std::span<const Scene> AllScenes();
+const Scene& GetScene(std::string_view name);
+
+// What a scene leaves behind, to be compared before and after.
+struct Traces {
+  size_t num_descriptors = 0;
+  size_t num_mappings = 0;  // of files that tests read or write
+  std::vector<std::string> files;
+  std::string target;  // content of the file that the scene writes
+};
+Traces Observe(const Scene& scene, const std::string& folder);
+
+// An empty folder with the target of `scene`, and the scene run once, so that
+// what is made once per process is there.
+std::string Prepare(const Scene& scene);
+
+}  // namespace tenon::fault
