@@ -28,16 +28,19 @@ Context::Context() {
 
 OpId Context::InternOp(std::string_view name) {
   const StringId text = Intern(name);
-  const auto [it, added] = op_by_name_.try_emplace(text, OpId(ops_.size()));
-  if (added) {
-    OpInfo info;
-    info.name = text;
-    info.schema = FindSchema(name);
-    info.is_higher_order = StartsWith(name, "higher_order.");
-    info.is_python_function = IsPythonFunctionName(name);
-    ops_.push_back(info);
-  }
-  return it->second;
+  const auto it = op_by_name_.find(text);
+  if (it != op_by_name_.end()) return it->second;
+  OpInfo info;
+  info.name = text;
+  info.schema = FindSchema(name);
+  info.is_higher_order = StartsWith(name, "higher_order.");
+  info.is_python_function = IsPythonFunctionName(name);
+  // In this order, an entry without a name is the worst that lack of memory
+  // leaves behind.
+  const OpId id(ops_.size());
+  ops_.push_back(info);
+  op_by_name_.emplace(text, id);
+  return id;
 }
 
 FormId Context::InternForm(Form form) {

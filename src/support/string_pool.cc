@@ -45,10 +45,13 @@ StringId StringPool::Intern(std::string_view text) {
     Grow();
     slot = Probe(text, hash);
   }
+  // The slot last: when memory runs out before, the pool is as it was.
   const uint32_t index = static_cast<uint32_t>(strings_.size());
-  slots_[slot] = index;
-  strings_.push_back(Copy(text));
+  const std::string_view copy = Copy(text);
+  hashes_.resize(index);
   hashes_.push_back(static_cast<uint32_t>(hash >> 32));
+  strings_.push_back(copy);
+  slots_[slot] = index;
   return StringId(index);
 }
 
@@ -66,7 +69,7 @@ std::string_view StringPool::Copy(std::string_view text) {
   if (text.size() > block_left_) {
     const size_t bytes = std::max(text.size(), kBlockBytes);
     // Uninitialised on purpose: every byte handed out is copied into.
-    blocks_.emplace_back(new char[bytes]);
+    blocks_.push_back(std::unique_ptr<char[]>(new char[bytes]));
     block_next_ = blocks_.back().get();
     block_left_ = bytes;
   }

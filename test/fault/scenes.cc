@@ -26,28 +26,32 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kOldContent = "what was there before";
-constexpr std::string_view kLayoutA = "test/data/pt2/counter@2.6.pt2";
-constexpr std::string_view kLayoutB = "test/data/pt2/counter@2.8.pt2";
 constexpr std::string_view kLayoutC = "test/data/pt2/kwargs_order.pt2";
-constexpr std::string_view kDeflated = "test/fuzz/corpus/zip/kwargs_order";
+constexpr std::string_view kWithState = "test/data/pt2/counter.pt2";
 // The graph, and the tensors beside it.
-constexpr std::string_view kHybrid = "test/data/hybrid/write_counter.json";
-constexpr std::string_view kHybridStem = "test/data/hybrid/write_counter";
+constexpr std::string_view kHybrid = "test/data/hybrid/write_counter";
 
-Errors Open(std::string_view path) {
-  return Model::Open(std::string(path)).errors();
+Errors Open(const Places& places) {
+  return Model::Open(places.source).errors();
 }
 
-Errors ExportTo(const std::string& path,
+Errors ExportTo(const Places& places,
                 const std::vector<std::string>& backends) {
-  const auto model = Model::Open(std::string(kLayoutC));
+  const auto model = Model::Open(places.source);
   if (!model) return model.errors();
   const auto hybrid = model->Export(backends);
-  return hybrid ? hybrid->Save(path).errors() : hybrid.errors();
+  return hybrid ? hybrid->Save(places.target).errors() : hybrid.errors();
 }
 
-Errors Load() {
-  const auto model = Model::Open("test/data/pt2/counter.pt2");
+Errors ExportToNone(const Places& places) { return ExportTo(places, {}); }
+
+Errors ExportToEcho(const Places& places) {
+  static const std::vector<std::string> echo = {"echo"};
+  return ExportTo(places, echo);
+}
+
+Errors Load(const Places& places) {
+  const auto model = Model::Open(places.source);
   if (!model) return model.errors();
   return Runner::Load(*model).errors();
 }
@@ -63,16 +67,17 @@ Errors Below(Work&& work) {
       .errors();
 }
 
-Errors Join(const std::string& path) {
+Errors Join(const Places& places) {
   return Below([&](Diagnostics& diags) {
-    auto program = ReadHybrid(std::string(kHybrid), std::make_shared<Context>(),
-                              HybridReadOptions(), diags);
+    auto program =
+        ReadHybrid(places.source + ".json", std::make_shared<Context>(),
+                   HybridReadOptions(), diags);
     return program && JoinProgram(&*program, JoinProgramOptions(), diags) &&
-           WriteProved(*program, path, Pt2WriteOptions(), diags);
+           WriteProved(*program, places.target, Pt2WriteOptions(), diags);
   });
 }
 
-Errors PrintAndParse() {
+Errors PrintAndParse(const Places&) {
   return Below([&](Diagnostics& diags) {
     testing::GeneratorOptions options;
     options.shape = testing::ProgramShape::kRandom;
@@ -87,60 +92,48 @@ Errors PrintAndParse() {
   });
 }
 
-Errors WriteTensors(const std::string& path) {
+Errors WriteTensors(const Places& places) {
   return Below([&](Diagnostics& diags) {
     Safetensors tensors;
     tensors.tensors.push_back({"w", Tensor::Zeros(DType::kFloat32, {2, 2})});
-    return WriteSafetensors(path, tensors, diags).ok();
+    return WriteSafetensors(places.target, tensors, diags).ok();
   });
 }
 
-Errors WriteArray(const std::string& path) {
+Errors WriteArray(const Places& places) {
   return Below([&](Diagnostics& diags) {
-    return WriteNpy(path, Tensor::Zeros(DType::kFloat32, {300, 300}), diags)
+    const Tensor tensor = Tensor::Zeros(DType::kFloat32, {300, 300});
+    return WriteNpy(places.target, tensor, diags).ok();
+  });
+}
+
+Errors WriteSide(const Places& places) {
+  return Below([&](Diagnostics& diags) {
+    const std::string payload(300'000, 'p');
+    const Digest digest = HashBytes(payload.data(), payload.size());
+    return WriteSideFile(places.target, {{digest, AsBytes(payload)}}, diags)
         .ok();
   });
 }
 
-Errors WriteSide(const std::string& path) {
-  return Below([&](Diagnostics& diags) {
-    const std::string payload(300'000, 'p');
-    const Digest digest = HashBytes(payload.data(), payload.size());
-    return WriteSideFile(path, {{digest, AsBytes(payload)}}, diags).ok();
-  });
-}
-
 constexpr Scene kScenes[] = {
-    {"open_A", kLayoutA, "", [](const std::string&) { return Open(kLayoutA); }},
-    {"open_B", kLayoutB, "", [](const std::string&) { return Open(kLayoutB); }},
-    {"open_C", kLayoutC, "", [](const std::string&) { return Open(kLayoutC); }},
-    {"open_deflated", kDeflated, "",
-     [](const std::string&) { return Open(kDeflated); }},
-    {"load", "test/data/pt2/counter.pt2", "",
-     [](const std::string&) { return Load(); }},
-    {"export_none", kLayoutC, "out.pt2",
-     [](const std::string& f) { return ExportTo(f + "/out.pt2", {}); }},
-    {"export_echo", kLayoutC, "out.pt2",
-     [](const std::string& f) { return ExportTo(f + "/out.pt2", {"echo"}); }},
-    {"join", kHybridStem, "out.pt2",
-     [](const std::string& f) { return Join(f + "/out.pt2"); }},
-    {"text", "", "", [](const std::string&) { return PrintAndParse(); }},
-    {"safetensors", "", "out.safetensors",
-     [](const std::string& f) { return WriteTensors(f + "/out.safetensors"); }},
-    {"npy", "", "out.npy",
-     [](const std::string& f) { return WriteArray(f + "/out.npy"); }},
-    {"side_file", "", "out.bin",
-     [](const std::string& f) { return WriteSide(f + "/out.bin"); }},
+    {"open_A", "test/data/pt2/counter@2.6.pt2", "", Open},
+    {"open_B", "test/data/pt2/counter@2.8.pt2", "", Open},
+    {"open_C", kLayoutC, "", Open},
+    {"open_deflated", "test/fuzz/corpus/zip/kwargs_order", "", Open},
+    {"load", kWithState, "", Load},
+    {"export_none", kLayoutC, "out.pt2", ExportToNone},
+    {"export_echo", kLayoutC, "out.pt2", ExportToEcho},
+    {"join", kHybrid, "out.pt2", Join},
+    {"text", "", "", PrintAndParse},
+    {"safetensors", "", "out.safetensors", WriteTensors},
+    {"npy", "", "out.npy", WriteArray},
+    {"side_file", "", "out.bin", WriteSide},
 };
 
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
-}
-
-void WriteOldContent(const Scene& scene, const std::string& folder) {
-  if (scene.writes.empty()) return;
-  std::ofstream(folder + "/" + std::string(scene.writes)) << kOldContent;
 }
 
 size_t CountDescriptors() {
@@ -173,28 +166,32 @@ const Scene& GetScene(std::string_view name) {
                        [&](const Scene& s) { return s.name == name; });
 }
 
-Traces Observe(const Scene& scene, const std::string& folder) {
+Traces Observe(const Places& places) {
   Traces out;
   out.num_descriptors = CountDescriptors();
-  out.num_mappings = CountMappings(folder);
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  out.num_mappings = CountMappings(places.folder);
+  for (const auto& entry : fs::directory_iterator(places.folder)) {
     out.files.push_back(entry.path().filename());
   }
   std::sort(out.files.begin(), out.files.end());
-  if (!scene.writes.empty()) {
-    out.target = ReadFile(folder + "/" + std::string(scene.writes));
-  }
+  out.target = ReadFile(places.target);
   return out;
 }
 
-std::string Prepare(const Scene& scene) {
-  const std::string folder = ScratchPath(std::string(scene.name));
-  fs::remove_all(folder);
-  fs::create_directories(folder);
-  const Errors errors = scene.run(folder);
+Places Prepare(const Scene& scene) {
+  Places places;
+  places.source = scene.reads;
+  places.folder = ScratchPath(std::string(scene.name));
+  if (!scene.writes.empty()) {
+    places.target = places.folder + "/" + std::string(scene.writes);
+  }
+  fs::remove_all(places.folder);
+  fs::create_directories(places.folder);
+  const Errors errors = scene.run(places);
   EXPECT_TRUE(errors.empty()) << errors[0].place << ": " << errors[0].message;
-  WriteOldContent(scene, folder);
-  return folder;
+  places.result = ReadFile(places.target);
+  if (!scene.writes.empty()) std::ofstream(places.target) << kOldContent;
+  return places;
 }
 
 }  // namespace tenon::fault

@@ -12,13 +12,19 @@
 
 namespace tenon::fault {
 
+// Made beforehand, so that a scene allocates nothing outside the library.
+struct Places {
+  std::string source, target, folder;
+  std::string result;  // what the target holds when nothing fails
+};
+
 struct Scene {
   std::string_view name;
-  // The file that it reads, or how the files begin; and what it writes besides,
-  // which is there before, with other content. Empty: none.
+  // The file that it reads, or how the files begin; and the name of the file
+  // that it writes, which is there before, with other content. Empty: none.
   std::string_view reads, writes;
-  // No errors: it succeeded. `folder` is where it writes.
-  Errors (*run)(const std::string& folder);
+  // No errors: it succeeded.
+  Errors (*run)(const Places& places);
 };
 
 std::span<const Scene> AllScenes();
@@ -31,10 +37,10 @@ struct Traces {
   std::vector<std::string> files;
   std::string target;  // content of the file that the scene writes
 };
-Traces Observe(const Scene& scene, const std::string& folder);
+Traces Observe(const Places& places);
 
-// An empty folder with the target of `scene`, and the scene run once, so that
+// An empty folder with the target of `scene`, after the scene was run once:
 // what is made once per process is there.
-std::string Prepare(const Scene& scene);
+Places Prepare(const Scene& scene);
 
 }  // namespace tenon::fault

@@ -53,19 +53,19 @@ class EachCall : public ::testing::TestWithParam<SystemCase> {};
 
 TEST_P(EachCall, FailsOnceWithoutATrace) {
   const auto& [scene, fault] = GetParam();
-  const std::string folder = Prepare(*scene);
-  const Traces before = Observe(*scene, folder);
+  const Places places = Prepare(*scene);
+  const Traces before = Observe(places);
   for (uint64_t n = 1;; ++n) {
     const int64_t live = LiveAllocations();
     {
       FailNth failing(fault->call, n, fault->error);
-      const Errors errors = scene->run(folder);
+      const Errors errors = scene->run(places);
       if (!failing.has_failed()) break;
       ASSERT_FALSE(errors.empty()) << "call " << n;
       ExpectNamesFileAndReason(errors, *scene, *fault);
     }
     ASSERT_EQ(LiveAllocations(), live) << "call " << n;
-    const Traces after = Observe(*scene, folder);
+    const Traces after = Observe(places);
     ASSERT_EQ(after.files, before.files) << "call " << n;
     ASSERT_EQ(after.target, before.target) << "call " << n;
     ASSERT_EQ(after.num_descriptors, before.num_descriptors) << "call " << n;
@@ -81,18 +81,18 @@ INSTANTIATE_TEST_SUITE_P(Faults, EachCall, ::testing::ValuesIn(AllCases()),
 
 TEST(Writes, ThatAreShortOrInterruptedAreContinued) {
   const Scene& scene = GetScene("export_none");
-  const std::string folder = Prepare(scene);
-  ASSERT_TRUE(scene.run(folder).empty());
-  const std::string whole = Observe(scene, folder).target;
+  const Places places = Prepare(scene);
+  ASSERT_TRUE(scene.run(places).empty());
+  const std::string whole = Observe(places).target;
   {
     const ShortWrites limited(100);
-    ASSERT_TRUE(scene.run(folder).empty());
+    ASSERT_TRUE(scene.run(places).empty());
   }
-  EXPECT_EQ(Observe(scene, folder).target, whole);
+  EXPECT_EQ(Observe(places).target, whole);
   const FailNth interrupted(Call::kWrite, 1, EINTR);
-  ASSERT_TRUE(scene.run(folder).empty());
+  ASSERT_TRUE(scene.run(places).empty());
   EXPECT_TRUE(interrupted.has_failed());
-  EXPECT_EQ(Observe(scene, folder).target, whole);
+  EXPECT_EQ(Observe(places).target, whole);
 }
 
 }  // namespace
