@@ -31,6 +31,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   if (!write) return Finish(diags, console);
   write->root = line.Get("--root");
   ReadOptions read;
+  read.limits = line.read_limits();
   read.side_file = line.Get("--side-file");
   const Expected<LoadedProgram> loaded = ReadProgram(
       line.arguments()[0], std::make_shared<Context>(), read, diags);

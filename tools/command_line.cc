@@ -8,9 +8,13 @@
 namespace tenon::tools {
 namespace {
 
+constexpr std::string_view kReadLimit = "--read-limit";
 constexpr Option kCommonOptions[] = {
     {"--format", 0, "text|json|sarif",
      "How findings (errors, warnings) are written. Default: text."},
+    {kReadLimit, 0, "NAME=VALUE",
+     "Another bound on what a file may hold (docs/limits.md). Repeatable.",
+     true},
     {"--help", 'h', "", "Shows this help."},
 };
 
@@ -223,6 +227,10 @@ bool ParseCommandLine(std::span<const std::string> words, CommandLine* line,
     const bool is_again = line->Has(option->name);
     if (is_again && !option->repeatable && !option->value.empty()) {
       *error = "option " + std::string(option->name) + " is given twice";
+      return false;
+    }
+    if (option->name == kReadLimit &&
+        !SetLimit(value, &line->read_limits_, error)) {
       return false;
     }
     line->given_.emplace_back(option, std::move(value));

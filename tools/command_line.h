@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "diag/limits.h"
+
 namespace tenon::tools {
 
 class Console;
@@ -60,6 +62,8 @@ class CommandLine {
   std::string Get(std::string_view option,
                   std::string_view fallback = {}) const;
   std::vector<std::string> GetAll(std::string_view option) const;
+  // The defaults, and what --read-limit says otherwise.
+  const ReadLimits& read_limits() const { return read_limits_; }
   // nullopt, with `error` set, when the text is no integer inside the bounds.
   std::optional<uint64_t> GetCount(std::string_view option, uint64_t fallback,
                                    uint64_t max, std::string* error) const;
@@ -73,9 +77,10 @@ class CommandLine {
   const Verb* verb_;
   std::vector<std::string> arguments_;
   std::vector<std::pair<const Option*, std::string>> given_;
+  ReadLimits read_limits_;
 };
 
-// Options that every verb understands: --help, --format.
+// Options that every verb understands: --read-limit, --help, --format.
 std::span<const Option> CommonOptions();
 
 // Parses the words behind the verb. "--name value", "--name=value", "-n value";

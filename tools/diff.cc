@@ -184,6 +184,7 @@ std::string JsonDiff(const Program& a, const Program& b,
 ExitCode Run(const CommandLine& line, Console& console) {
   Diagnostics diags;
   ReadOptions read;
+  read.limits = line.read_limits();
   read.method = line.Get("--method");
   const auto context = std::make_shared<Context>();
   const Expected<LoadedProgram> loaded_a =

@@ -37,6 +37,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
 
   Diagnostics diags;
   ReadOptions read;
+  read.limits = line.read_limits();
   read.method = line.Get("--method");
   read.allow_weightless = true;
   const Expected<LoadedProgram> loaded = ReadProgram(

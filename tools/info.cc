@@ -323,6 +323,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   const std::string& path = line.arguments()[0];
   Diagnostics diags;
   ReadOptions options;
+  options.limits = line.read_limits();
   options.method = line.Get("--method");
   options.allow_weightless = true;
   const Expected<LoadedProgram> loaded =

@@ -43,6 +43,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   const auto requests = BackendRequests(line, diags);
   if (!requests) return Finish(diags, console);
   ReadOptions read;
+  read.limits = line.read_limits();
   read.method = line.Get("--method");
   Expected<LoadedProgram> loaded = ReadProgram(
       line.arguments()[0], std::make_shared<Context>(), read, diags);

@@ -98,6 +98,7 @@ std::string JsonProof(const Proof& proof) {
 ExitCode Run(const CommandLine& line, Console& console) {
   Diagnostics diags;
   ReadOptions read;
+  read.limits = line.read_limits();
   read.method = line.Get("--method");
   const auto context = std::make_shared<Context>();
   const Expected<LoadedProgram> a =

@@ -28,7 +28,7 @@ bool StartsWith(Bytes bytes, std::string_view magic, size_t at = 0) {
 FileKind RecogniseZip(Bytes bytes) {
   Diagnostics unused;
   const Expected<ZipArchive> archive =
-      ZipArchive::Open(bytes, nullptr, "", ZipLimits(), unused);
+      ZipArchive::Open(bytes, nullptr, "", ReadLimits(), unused);
   if (!archive) return FileKind::kPt2;
   bool has_archive_format = false, has_models = false, has_inductor = false;
   bool has_layout_a = false, has_code = false, has_pickle = false;
@@ -136,11 +136,12 @@ Expected<Source> OpenSource(const std::string& path, Diagnostics& diags) {
 
 Expected<Program> ReadText(const Source& source,
                            std::shared_ptr<Context> context,
-                           const std::string& side_file, Diagnostics& diags) {
+                           const ReadOptions& options, Diagnostics& diags) {
   PayloadSource payloads = [](const Digest&) {
     return std::pair<Bytes, std::shared_ptr<const void>>();
   };
   const std::string beside = source.name + ".bin";
+  const std::string& side_file = options.side_file;
   if (!side_file.empty() || FileExists(beside)) {
     Expected<PayloadSource> opened =
         OpenSideFile(side_file.empty() ? beside : side_file, diags);
@@ -148,7 +149,7 @@ Expected<Program> ReadText(const Source& source,
     payloads = std::move(*opened);
   }
   return ParseProgram(AsText(source.bytes), source.name, std::move(context),
-                      payloads, diags);
+                      payloads, diags, options.limits);
 }
 
 }  // namespace
@@ -219,6 +220,7 @@ Expected<LoadedProgram> ReadProgram(const std::string& path,
   if (kind == FileKind::kPt2) {
     Pt2ReadOptions pt2;
     pt2.method = options.method;
+    pt2.limits = options.limits;
     pt2.check_crc = options.check_crc;
     pt2.allow_weightless = options.allow_weightless;
     TENON_ASSIGN(Program program,
@@ -227,8 +229,10 @@ Expected<LoadedProgram> ReadProgram(const std::string& path,
     return LoadedProgram{std::move(program), kind, size};
   }
   if (kind == FileKind::kHybrid && path != "-") {
-    TENON_ASSIGN(Program program, ReadHybrid(path, std::move(context),
-                                             HybridReadOptions(), diags));
+    HybridReadOptions hybrid;
+    hybrid.limits = options.limits;
+    TENON_ASSIGN(Program program,
+                 ReadHybrid(path, std::move(context), hybrid, diags));
     return LoadedProgram{std::move(program), kind, size};
   }
   if (kind == FileKind::kHybrid) {
@@ -237,8 +241,8 @@ Expected<LoadedProgram> ReadProgram(const std::string& path,
               "its path";
   }
   if (kind == FileKind::kText) {
-    TENON_ASSIGN(Program program, ReadText(source, std::move(context),
-                                           options.side_file, diags));
+    TENON_ASSIGN(Program program,
+                 ReadText(source, std::move(context), options, diags));
     return LoadedProgram{std::move(program), kind, size};
   }
   // A file cut off or empty is damaged; one of another kind is what it is.

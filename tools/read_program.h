@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "ir/program.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
@@ -40,6 +41,7 @@ std::string_view Describe(FileKind kind);
 struct ReadOptions {
   std::string method;     // "" = "model", or the only one
   std::string side_file;  // of a text form; "" = FILE.bin where it exists
+  ReadLimits limits;
   bool check_crc = false;
   // For verbs that don't need the weights' values.
   bool allow_weightless = false;

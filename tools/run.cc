@@ -110,6 +110,7 @@ class Runner {
 
   Expected<std::unique_ptr<Session>> Load(const std::string& path) {
     tools::ReadOptions read;
+    read.limits = line_.read_limits();
     read.method = line_.Get("--method");
     TENON_ASSIGN(LoadedProgram loaded,
                  ReadProgram(path, std::make_shared<Context>(), read, diags_));

@@ -51,6 +51,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
       line.GetCount("--limit", Diagnostics::kDefaultLimit, 1'000'000, &error);
   if (!limit) return FailUsage(error, console);
   ReadOptions read;
+  read.limits = line.read_limits();
   read.method = line.Get("--method");
   read.check_crc = line.Has("--check-crc");
   VerifyOptions verify;

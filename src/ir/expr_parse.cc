@@ -8,6 +8,7 @@
 //   unary   := '-' unary | power
 //   power   := atom ('**' unary)?
 //   atom    := number | name | name '(' args ')' | '(' or ')'
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -59,6 +60,10 @@ class Parser {
     if (!Peek(token)) return false;
     at_ += token.size();
     return true;
+  }
+  static bool IsPlainChar(char c) {
+    return c != '\'' && c != '"' && c != '\\' &&
+           static_cast<unsigned char>(c) >= 0x20 && c != 0x7F;
   }
   static bool IsNameChar(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
@@ -259,6 +264,12 @@ class Parser {
   Result SymbolCall() {
     const auto name = Quoted();
     if (!name) return std::nullopt;
+    // It is written between quotes again, in what Python evaluates.
+    if (!std::all_of(name->begin(), name->end(), IsPlainChar)) {
+      return Error(
+          "a symbol's name can't contain quotes, backslashes or "
+          "control characters");
+    }
     const std::string_view assumptions = Eat(",") ? RestOfCall() : "";
     if (!Eat(")")) return Error("expected ')'");
     const ExprId id = pool_->Symbol(*name, assumptions);
@@ -361,6 +372,10 @@ class Parser {
     const size_t begin = at_;
     while (at_ < text_.size() && IsNameChar(text_[at_])) ++at_;
     const std::string_view name = text_.substr(begin, at_ - begin);
+    if (name == "not" || name == "and" || name == "or") {
+      at_ = begin;
+      return Error("expected an expression, found a word between two");
+    }
     if (Eat("(")) {
       if (name == "Symbol") return SymbolCall();
       if (name == "Float") return FloatCall();

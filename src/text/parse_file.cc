@@ -8,9 +8,6 @@
 namespace tenon {
 namespace {
 
-// All storages of a text that are given as `zeros`, together.
-constexpr uint64_t kMaxZeroBytes = uint64_t{256} << 20;
-
 int HexValue(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -140,8 +137,9 @@ bool Parser::ParseBlob(Blob* out) {
     return HexBytes(&bytes) && hold(std::move(bytes));
   }
   if (Accept("zeros")) {
-    if (static_cast<uint64_t>(size) > kMaxZeroBytes - zero_bytes_) {
-      return Error(at, "more than 268435456 zero bytes in one text");
+    if (static_cast<uint64_t>(size) > limits_.max_zero_bytes - zero_bytes_) {
+      return Error(at, std::to_string(size) + " more bytes of zeros, " +
+                           BeyondLimit(limits_, &ReadLimits::max_zero_bytes));
     }
     zero_bytes_ += static_cast<uint64_t>(size);
     return hold(std::vector<std::byte>(static_cast<size_t>(size)));

@@ -380,6 +380,11 @@ bool Parser::NodeWords(NodeId n) {
 
 bool Parser::Node() {
   if (!Results()) return false;
+  if (program_.num_nodes() >= limits_.max_nodes) {
+    return Error(
+        token_.begin,
+        "another node, " + BeyondLimit(limits_, &ReadLimits::max_nodes));
+  }
   node_ = program_.NewOp(OpId(), StringId());
   if (!DefineResults(node_) || !Callee(node_)) return false;
   // A reference to state takes no arguments.

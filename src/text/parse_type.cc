@@ -78,6 +78,11 @@ void Parser::RestoreSymbols(ExprId id) {
 
 bool Parser::Expression(size_t begin, size_t end, ExprId* out) {
   const std::string_view text = lexer_.text().substr(begin, end - begin);
+  if (text.size() > limits_.max_expression_bytes) {
+    return Error(
+        begin, "an expression of " + std::to_string(text.size()) + " bytes, " +
+                   BeyondLimit(limits_, &ReadLimits::max_expression_bytes));
+  }
   std::string error;
   size_t at = 0;
   const auto expr = context_.exprs.Parse(text, &symbols_, &error, &at);

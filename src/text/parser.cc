@@ -8,9 +8,6 @@
 namespace tenon {
 namespace {
 
-// Nesting of lists and pytrees. Real programs have less than ten levels.
-constexpr int kMaxDepth = 1000;
-
 // The source line is shown with an error when the place isn't further right.
 constexpr size_t kMaxShownColumn = 400;
 
@@ -18,10 +15,11 @@ constexpr size_t kMaxShownColumn = 400;
 
 Parser::Parser(std::string_view text, const std::string& file_name,
                std::shared_ptr<Context> context, const PayloadSource& payloads,
-               Diagnostics* diags)
+               const ReadLimits& limits, Diagnostics* diags)
     : lexer_(text),
       file_name_(file_name),
       payloads_(payloads),
+      limits_(limits),
       diags_(*diags),
       shared_context_(std::move(context)),
       context_(*shared_context_),
@@ -166,8 +164,9 @@ bool Parser::WordOrString(StringId* out) {
 }
 
 bool Parser::Deeper() {
-  if (++depth_ <= kMaxDepth) return true;
-  return Error(token_.begin, "nested more than 1000 levels deep");
+  if (++depth_ <= limits_.max_depth) return true;
+  return Error(token_.begin, "nested too deep, " +
+                                 BeyondLimit(limits_, &ReadLimits::max_depth));
 }
 
 Parser::Mention Parser::MentionOf(const Token& token) {

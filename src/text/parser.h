@@ -28,7 +28,7 @@ class Parser {
  public:
   Parser(std::string_view text, const std::string& file_name,
          std::shared_ptr<Context> context, const PayloadSource& payloads,
-         Diagnostics* diags);
+         const ReadLimits& limits, Diagnostics* diags);
 
   Expected<Program> Parse();
 
@@ -184,11 +184,12 @@ class Parser {
   Token token_;
   std::string file_name_;
   const PayloadSource& payloads_;
+  const ReadLimits& limits_;
   Diagnostics& diags_;
   std::shared_ptr<Context> shared_context_;
   Context& context_;
   Program program_;
-  int depth_ = 0;
+  uint64_t depth_ = 0;
   bool failed_ = false;
   bool nodes_are_named_ = false;
   uint64_t zero_bytes_ = 0;  // taken up by `zeros`

@@ -33,8 +33,9 @@ Expected<Program> ParseProgram(std::string_view text,
                                const std::string& file_name,
                                std::shared_ptr<Context> context,
                                const PayloadSource& payloads,
-                               Diagnostics& diags) {
-  return Parser(text, file_name, std::move(context), payloads, &diags).Parse();
+                               Diagnostics& diags, const ReadLimits& limits) {
+  return Parser(text, file_name, std::move(context), payloads, limits, &diags)
+      .Parse();
 }
 
 }  // namespace tenon

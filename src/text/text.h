@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "ir/program.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
@@ -49,7 +50,8 @@ Expected<Program> ParseProgram(std::string_view text,
                                const std::string& file_name,
                                std::shared_ptr<Context> context,
                                const PayloadSource& payloads,
-                               Diagnostics& diags);
+                               Diagnostics& diags,
+                               const ReadLimits& limits = {});
 
 // A side file: payloads one after the other, each found by its digest.
 Status WriteSideFile(const std::string& path,

@@ -32,7 +32,7 @@ void FuzzHybrid(Bytes bytes) {
   const Safetensors tensors = NamedTensors();
   Diagnostics diags;
   HybridReadOptions options;
-  options.max_nodes = 10'000;
+  options.limits.max_nodes = 10'000;
   auto program = ReadHybrid(bytes, tensors, "fuzz.json",
                             std::make_shared<Context>(), options, diags);
   if (!program) {

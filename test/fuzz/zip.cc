@@ -14,7 +14,7 @@ uint32_t Touch(const ZipContent& content) { return ZipCrc(content.bytes); }
 }  // namespace
 
 void FuzzZip(Bytes bytes) {
-  ZipLimits limits;
+  ReadLimits limits;
   limits.max_inflated_bytes = kMaxInflatedBytes;
   Diagnostics diags;
   const auto archive =

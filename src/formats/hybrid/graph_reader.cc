@@ -54,10 +54,10 @@ Status GraphReader::ReadNodes(Scope* scope) {
     if (scope->has_output) {
       return json_.Error(at, Rule::kGraph08) << "a node after the output";
     }
-    if (++num_nodes_ > options_.max_nodes) {
+    if (++num_nodes_ > options_.limits.max_nodes) {
       return json_.Error(at, Rule::kUnsupported)
-             << "more than " << options_.max_nodes
-             << " nodes; the limit is an option of the reader";
+             << num_nodes_ << " nodes, "
+             << BeyondLimit(options_.limits, &ReadLimits::max_nodes);
     }
     TENON_TRY(ReadNode(scope, node, at));
   }
@@ -199,10 +199,10 @@ Expected<Instance*> GraphReader::Instantiate(Module* module,
     return json_.Error(path, Rule::kJ7)
            << "child '" << InstanceName(*module) << "' reaches itself";
   }
-  if (depth_ >= options_.max_depth) {
+  if (depth_ >= options_.limits.max_depth) {
     return json_.Error(path, Rule::kUnsupported)
-           << "calls nest deeper than " << options_.max_depth
-           << "; the limit is an option of the reader";
+           << "calls nest too deep, "
+           << BeyondLimit(options_.limits, &ReadLimits::max_depth);
   }
   Scope scope;
   scope.module = module;

@@ -159,7 +159,7 @@ Expected<Program> ReadHybrid(const std::string& path,
     return diags.Error(Rule::kIo, Place::File(path)) << error;
   }
   JsonInput json;
-  TENON_TRY(json.Parse(file->bytes(), false, path, options.max_depth, diags));
+  TENON_TRY(json.Parse(file->bytes(), false, path, options.limits, diags));
   return ReadDocument(json, path, nullptr, std::move(context), options, diags);
 }
 
@@ -169,7 +169,7 @@ Expected<Program> ReadHybrid(Bytes text, const Safetensors& tensors,
                              const HybridReadOptions& options,
                              Diagnostics& diags) {
   JsonInput json;
-  TENON_TRY(json.Parse(text, false, name, options.max_depth, diags));
+  TENON_TRY(json.Parse(text, false, name, options.limits, diags));
   return ReadDocument(json, "", &tensors, std::move(context), options, diags);
 }
 

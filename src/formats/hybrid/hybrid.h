@@ -27,6 +27,7 @@
 #include <string_view>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "formats/tensor/safetensors.h"
 #include "ir/program.h"
 #include "support/byte_cursor.h"
@@ -35,8 +36,7 @@
 namespace tenon {
 
 struct HybridReadOptions {
-  uint32_t max_depth = 1000;         // of the JSON, and of calls in calls
-  uint64_t max_nodes = 100'000'000;  // of all graphs together
+  ReadLimits limits;
 };
 
 // Whether the text starts like a hybrid document; for telling files apart.

@@ -63,6 +63,11 @@ Expected<SymInt> Types::ReadSize(const JsonElement& e, const JsonPath& path) {
     return SymInt::Literal(value);
   }
   TENON_ASSIGN(const std::string_view text, json_.String(e, path));
+  if (text.size() > json_.limits().max_expression_bytes) {
+    return json_.Error(path, Rule::kSym05)
+           << "an expression of " << text.size() << " bytes, "
+           << BeyondLimit(json_.limits(), &ReadLimits::max_expression_bytes);
+  }
   ExprPool& exprs = program_.context().exprs;
   std::string error;
   size_t at = 0;

@@ -94,9 +94,10 @@ size_t CountItems(const JsonArray& array) {
 }
 
 Status JsonInput::Parse(Bytes text, bool has_slack, std::string name,
-                        uint32_t max_depth, Diagnostics& diags) {
+                        const ReadLimits& limits, Diagnostics& diags) {
   static_assert(kZipSlackBytes >= simdjson::SIMDJSON_PADDING);
   name_ = std::move(name);
+  limits_ = limits;
   diags_ = &diags;
   const std::string_view view = AsText(text);
   const auto refuse = [&](std::string_view why) -> Status {
@@ -104,22 +105,26 @@ Status JsonInput::Parse(Bytes text, bool has_slack, std::string name,
   };
   if (view.substr(0, 3) == "\xEF\xBB\xBF") return refuse("a byte order mark");
   if (view.empty()) return refuse("unexpected end of JSON: no bytes");
-  if (view.size() >= std::numeric_limits<uint32_t>::max() - 64) {
-    return refuse("JSON of more than 4 GiB");
+  if (view.size() > limits.max_json_bytes) {
+    return refuse(std::to_string(view.size()) + " bytes of JSON, " +
+                  BeyondLimit(limits, &ReadLimits::max_json_bytes));
   }
-  if (parser_.allocate(view.size(), max_depth) != simdjson::SUCCESS) {
+  if (parser_.allocate(view.size(), limits.max_depth) != simdjson::SUCCESS) {
     return refuse("no memory for the JSON");
   }
   auto result = parser_.parse(view.data(), view.size(), !has_slack);
   std::string quoted;
   if (result.error() != simdjson::SUCCESS && QuoteBareTokens(view, &quoted)) {
-    if (parser_.allocate(quoted.size(), max_depth) != simdjson::SUCCESS) {
+    if (parser_.allocate(quoted.size(), limits.max_depth) !=
+        simdjson::SUCCESS) {
       return refuse("no memory for the JSON");
     }
     result = parser_.parse(quoted.data(), quoted.size());
   }
-  if (result.error() == simdjson::DEPTH_ERROR)
-    return refuse("nesting too deep");
+  if (result.error() == simdjson::DEPTH_ERROR) {
+    return refuse("nesting too deep, " +
+                  BeyondLimit(limits, &ReadLimits::max_depth));
+  }
   if (result.error() != simdjson::SUCCESS) {
     return refuse(std::string("bad JSON: ") +
                   simdjson::error_message(result.error()));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "ir/program.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
@@ -73,12 +74,15 @@ class JsonInput {
   // Parses the text; `name` is the archive member that messages cite. Python's
   // bare Infinity and NaN are read as the strings that newer releases write.
   // `has_slack`: bytes behind the text can be read, as ZipContent says.
-  Status Parse(Bytes text, bool has_slack, std::string name, uint32_t max_depth,
-               Diagnostics& diags);
+  // Of `limits`, those on the document's size and depth hold here; readers of
+  // what is in it find the others at limits().
+  Status Parse(Bytes text, bool has_slack, std::string name,
+               const ReadLimits& limits, Diagnostics& diags);
 
   const JsonElement& root() const { return root_; }
   Diagnostics& diags() const { return *diags_; }
   const std::string& name() const { return name_; }
+  const ReadLimits& limits() const { return limits_; }
 
   // Members that no reader asked for are appended here, unless null. Their
   // paths get the prefix: it tells documents apart, "" is the model.
@@ -151,6 +155,7 @@ class JsonInput {
                            const char* expected) const;
 
   std::string name_;
+  ReadLimits limits_;
   Diagnostics* diags_ = nullptr;
   simdjson::dom::parser parser_;
   JsonElement root_;

@@ -70,8 +70,9 @@ constexpr uint8_t kMaxProtocol = 5;
 
 class PickleParser {
  public:
-  PickleParser(Bytes bytes, const std::string& name, Diagnostics& diags)
-      : cursor_(bytes), name_(name), diags_(diags) {
+  PickleParser(Bytes bytes, const std::string& name, const ReadLimits& limits,
+               Diagnostics& diags)
+      : cursor_(bytes), name_(name), limits_(limits), diags_(diags) {
     // Reference 0 is None and stands for "no state".
     tree_.nodes_.emplace_back();
   }
@@ -83,6 +84,7 @@ class PickleParser {
       if (!opcode) return Error() << "truncated: no STOP opcode";
       if (*opcode == kStop) break;
       TENON_TRY(Step(*opcode));
+      TENON_TRY(CheckSize());
     }
     if (stack_.empty() || !marks_.empty()) {
       return Error() << "pickle stack underflow at STOP";
@@ -94,6 +96,13 @@ class PickleParser {
  private:
   DiagnosticBuilder Error() {
     return diags_.Error(Rule::kFile07, Place::Offset(name_, at_));
+  }
+  Status CheckSize() {
+    const uint64_t size =
+        std::max({tree_.nodes_.size(), stack_.size(), memo_.size()});
+    if (size <= limits_.max_pickle_values) return {};
+    return Error() << size << " values, "
+                   << BeyondLimit(limits_, &ReadLimits::max_pickle_values);
   }
   Failure Truncated() { return Error() << "truncated inside an opcode"; }
   Failure Underflow() { return Error() << "pickle stack underflow"; }
@@ -293,6 +302,7 @@ class PickleParser {
 
   ByteCursor cursor_;
   const std::string& name_;
+  const ReadLimits& limits_;
   Diagnostics& diags_;
   PickleTree tree_;
   std::vector<PickleRef> stack_;
@@ -442,8 +452,9 @@ Status PickleParser::Step(uint8_t opcode) {
 }
 
 Expected<PickleTree> PickleTree::Parse(Bytes bytes, const std::string& name,
-                                       Diagnostics& diags) {
-  return PickleParser(bytes, name, diags).Parse();
+                                       Diagnostics& diags,
+                                       const ReadLimits& limits) {
+  return PickleParser(bytes, name, limits, diags).Parse();
 }
 
 }  // namespace tenon

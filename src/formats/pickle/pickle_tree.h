@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
 
@@ -55,7 +56,8 @@ class PickleTree {
   // `name` stands in messages. Errors name the byte and the opcode. The tree
   // borrows `bytes`.
   static Expected<PickleTree> Parse(Bytes bytes, const std::string& name,
-                                    Diagnostics& diags);
+                                    Diagnostics& diags,
+                                    const ReadLimits& limits = {});
 
   const PickleNode& root() const { return nodes_[root_]; }
   const PickleNode& get(PickleRef ref) const { return nodes_[ref]; }

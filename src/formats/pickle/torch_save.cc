@@ -43,12 +43,13 @@ const ZipMember* FindPickleMember(const ZipArchive& zip) {
 }
 
 Expected<ZipArchive> OpenPayload(Bytes bytes, std::shared_ptr<const void> owner,
-                                 const std::string& name, Diagnostics& diags) {
+                                 const std::string& name, Diagnostics& diags,
+                                 const ReadLimits& limits) {
   if (AsText(bytes).substr(0, kZipStart.size()) != kZipStart) {
     return diags.Error(Rule::kFile07, Place::File(name))
            << "not a torch.save payload";
   }
-  return ZipArchive::Open(bytes, std::move(owner), name, ZipLimits(), diags);
+  return ZipArchive::Open(bytes, std::move(owner), name, limits, diags);
 }
 
 // A payload taken apart.
@@ -62,9 +63,11 @@ struct OpenedPayload {
 Expected<OpenedPayload> OpenAndParse(Bytes bytes,
                                      std::shared_ptr<const void> owner,
                                      const std::string& name,
-                                     Diagnostics& diags) {
+                                     Diagnostics& diags,
+                                     const ReadLimits& limits) {
   OpenedPayload out;
-  TENON_ASSIGN(out.zip, OpenPayload(bytes, std::move(owner), name, diags));
+  TENON_ASSIGN(out.zip,
+               OpenPayload(bytes, std::move(owner), name, diags, limits));
   const ZipMember* member = FindPickleMember(out.zip);
   if (member == nullptr) {
     return diags.Error(Rule::kFile07, Place::File(name))
@@ -73,7 +76,8 @@ Expected<OpenedPayload> OpenAndParse(Bytes bytes,
   out.root =
       member->name.substr(0, member->name.size() - kPickleMember.size() + 1);
   TENON_ASSIGN(out.pickle, out.zip.Read(*member, true, diags));
-  TENON_ASSIGN(out.tree, PickleTree::Parse(out.pickle.bytes, name, diags));
+  TENON_ASSIGN(out.tree,
+               PickleTree::Parse(out.pickle.bytes, name, diags, limits));
   return out;
 }
 
@@ -120,7 +124,8 @@ Expected<ZipContent> FindPickle(Bytes bytes, const std::string& name,
   if (AsText(bytes).substr(0, kZipStart.size()) != kZipStart) {
     return ZipContent{bytes, nullptr};
   }
-  TENON_ASSIGN(const ZipArchive zip, OpenPayload(bytes, nullptr, name, diags));
+  TENON_ASSIGN(const ZipArchive zip,
+               OpenPayload(bytes, nullptr, name, diags, ReadLimits()));
   const ZipMember* pickle = FindPickleMember(zip);
   if (pickle == nullptr) {
     return diags.Error(Rule::kFile07, Place::File(name))
@@ -131,10 +136,11 @@ Expected<ZipContent> FindPickle(Bytes bytes, const std::string& name,
 
 Expected<SavedDict> ReadTorchSave(Bytes bytes,
                                   std::shared_ptr<const void> owner,
-                                  const std::string& name, Diagnostics& diags) {
+                                  const std::string& name, Diagnostics& diags,
+                                  const ReadLimits& limits) {
   if (bytes.empty()) return SavedDict();
   TENON_ASSIGN(const OpenedPayload payload,
-               OpenAndParse(bytes, std::move(owner), name, diags));
+               OpenAndParse(bytes, std::move(owner), name, diags, limits));
   const PickleTree& tree = payload.tree;
   SavedDict out;
   SavedTensorReader reader(&payload.zip, payload.root, &tree, &name, &out,
@@ -166,10 +172,10 @@ Expected<SavedDict> ReadTorchSave(Bytes bytes,
 
 Expected<SavedDict> ReadSavedTensor(Bytes bytes,
                                     std::shared_ptr<const void> owner,
-                                    const std::string& name,
-                                    Diagnostics& diags) {
+                                    const std::string& name, Diagnostics& diags,
+                                    const ReadLimits& limits) {
   TENON_ASSIGN(const OpenedPayload payload,
-               OpenAndParse(bytes, std::move(owner), name, diags));
+               OpenAndParse(bytes, std::move(owner), name, diags, limits));
   SavedDict out;
   SavedTensorReader reader(&payload.zip, payload.root, &payload.tree, &name,
                            &out, &diags);

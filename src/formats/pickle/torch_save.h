@@ -60,13 +60,14 @@ struct SavedDict {
 // lazy conjugate or negative is computed, with a note.
 Expected<SavedDict> ReadTorchSave(Bytes bytes,
                                   std::shared_ptr<const void> owner,
-                                  const std::string& name, Diagnostics& diags);
+                                  const std::string& name, Diagnostics& diags,
+                                  const ReadLimits& limits = {});
 // The same for a payload that is one tensor; it is the dict's only entry and
 // is called "".
 Expected<SavedDict> ReadSavedTensor(Bytes bytes,
                                     std::shared_ptr<const void> owner,
-                                    const std::string& name,
-                                    Diagnostics& diags);
+                                    const std::string& name, Diagnostics& diags,
+                                    const ReadLimits& limits = {});
 
 // Adds the members of a payload to an open container, whose root should be
 // "archive". Entries that are equal, storage included, become one tensor, as

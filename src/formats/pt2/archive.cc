@@ -26,11 +26,10 @@ Expected<Pt2Archive> Pt2Archive::Open(Bytes bytes,
                                       const std::string& file_name,
                                       const Pt2ReadOptions& options,
                                       Diagnostics& diags) {
-  ZipLimits limits;
-  limits.max_members = options.max_members;
   Pt2Archive archive;
-  TENON_ASSIGN(archive.zip_, ZipArchive::Open(bytes, std::move(owner),
-                                              file_name, limits, diags));
+  TENON_ASSIGN(archive.zip_,
+               ZipArchive::Open(bytes, std::move(owner), file_name,
+                                options.limits, diags));
   archive.check_crc_ = options.check_crc;
   if (archive.zip_.Find(plain_zip::kModel) != nullptr) {
     archive.methods_.push_back("model");

@@ -8,19 +8,17 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "formats/pt2/release.h"
 #include "ir/program.h"
 #include "support/expected.h"
 
 namespace tenon {
 
-// Bounds against hostile files; generous for real ones.
 struct Pt2ReadOptions {
   // The method to read; "" = "model", or the only one.
   std::string method;
-  uint64_t max_members = 10'000'000;
-  uint64_t max_json_bytes = uint64_t{4} << 30;
-  uint32_t max_depth = 512;  // nesting of JSON, graphs, pytrees
+  ReadLimits limits;
   // Compare members' checksums with the directory. Touches every weight.
   bool check_crc = false;
   // Programs saved without their weights (from fake tensors) have empty records

@@ -119,8 +119,8 @@ Status ReadArguments(const JsonInput& json, const JsonElement& e,
 }
 
 Status ReadEntry(const JsonInput& json, const JsonElement& e,
-                 const JsonPath& path, uint32_t max_depth, GraphReader* graph,
-                 Program* program, ModuleCall* call) {
+                 const JsonPath& path, GraphReader* graph, Program* program,
+                 ModuleCall* call) {
   TENON_ASSIGN(const auto m, json.Members(e, path, kEntry));
   TENON_ASSIGN(const std::string_view fqn,
                json.String(m[0], JsonPath(path, "fqn")));
@@ -136,9 +136,8 @@ Status ReadEntry(const JsonInput& json, const JsonElement& e,
   const JsonPath in_path(at, "in_spec"), out_path(at, "out_spec");
   TENON_ASSIGN(const std::string_view in_text, json.String(s[2], in_path));
   TENON_ASSIGN(const std::string_view out_text, json.String(s[3], out_path));
-  TENON_ASSIGN(call->in_spec, ReadTreeSpec(in_text, json, in_path, max_depth));
-  TENON_ASSIGN(call->out_spec,
-               ReadTreeSpec(out_text, json, out_path, max_depth));
+  TENON_ASSIGN(call->in_spec, ReadTreeSpec(in_text, json, in_path));
+  TENON_ASSIGN(call->out_spec, ReadTreeSpec(out_text, json, out_path));
   if (s.has_value(4)) {
     call->has_forward_arg_names = true;
     TENON_ASSIGN(call->forward_arg_names,
@@ -150,10 +149,10 @@ Status ReadEntry(const JsonInput& json, const JsonElement& e,
 }  // namespace
 
 Expected<TreeSpec> ReadTreeSpec(std::string_view text, const JsonInput& json,
-                                const JsonPath& path, uint32_t max_depth) {
+                                const JsonPath& path) {
   JsonInput spec;
   TENON_TRY(spec.Parse(AsBytes(text), false,
-                       json.name() + ":" + path.ToString(), max_depth,
+                       json.name() + ":" + path.ToString(), json.limits(),
                        json.diags()));
   TENON_ASSIGN(const JsonArray envelope, spec.Array(spec.root(), JsonPath()));
   if (envelope.size() != 2) {
@@ -171,15 +170,15 @@ Expected<TreeSpec> ReadTreeSpec(std::string_view text, const JsonInput& json,
 }
 
 Status ReadModuleCalls(const JsonInput& json, const JsonElement& e,
-                       const JsonPath& path, uint32_t max_depth,
-                       GraphReader* graph, Program* program) {
+                       const JsonPath& path, GraphReader* graph,
+                       Program* program) {
   TENON_ASSIGN(const JsonArray entries, json.Array(e, path));
   program->has_root_module_call = false;
   size_t i = 0;
   for (const auto entry : entries) {
     ModuleCall call;
-    TENON_TRY(ReadEntry(json, entry, JsonPath(path, i++), max_depth, graph,
-                        program, &call));
+    TENON_TRY(
+        ReadEntry(json, entry, JsonPath(path, i++), graph, program, &call));
     const bool is_root = i == 1 && program->view(call.fqn).empty();
     if (!is_root) {
       program->module_calls.push_back(std::move(call));

@@ -11,11 +11,11 @@
 namespace tenon {
 
 Status ReadModuleCalls(const JsonInput& json, const JsonElement& e,
-                       const JsonPath& path, uint32_t max_depth,
-                       GraphReader* graph, Program* program);
+                       const JsonPath& path, GraphReader* graph,
+                       Program* program);
 
 // The text of an in_spec or out_spec.
 Expected<TreeSpec> ReadTreeSpec(std::string_view text, const JsonInput& json,
-                                const JsonPath& path, uint32_t max_depth);
+                                const JsonPath& path);
 
 }  // namespace tenon

@@ -45,8 +45,7 @@ class DelegatesReader {
   Status Read() {
     const std::string name(kDelegatesMember);
     TENON_ASSIGN(const ZipContent content, archive_.Read(name, false, diags_));
-    TENON_TRY(
-        json_.Parse(content.bytes, true, name, options_.max_depth, diags_));
+    TENON_TRY(json_.Parse(content.bytes, true, name, options_.limits, diags_));
     const JsonPath root;
     TENON_ASSIGN(const auto m, json_.Members(json_.root(), root, kRoot));
     TENON_ASSIGN(const int64_t version,
@@ -147,7 +146,7 @@ class DelegatesReader {
     TENON_ASSIGN(const ZipContent content, Member(name, path));
     JsonInput source;
     TENON_TRY(source.Parse(content.bytes, true, std::string(kTenonFolder) + key,
-                           options_.max_depth, diags_));
+                           options_.limits, diags_));
     const JsonPath root;
     TENON_ASSIGN(const auto m, source.Members(source.root(), root, kSource));
     TENON_ASSIGN(const std::string_view label,

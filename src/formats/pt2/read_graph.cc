@@ -157,7 +157,13 @@ Status GraphReader::ReadGraph(GraphId g, const JsonElement& e,
   TENON_ASSIGN(const JsonArray nodes, json_.Array(m[2], nodes_path));
   size_t i = 0;
   for (const auto node : nodes) {
-    TENON_TRY(ReadNode(g, node, JsonPath(nodes_path, i++)));
+    const JsonPath at(nodes_path, i++);
+    if (program_.num_nodes() >= json_.limits().max_nodes) {
+      return json_.Error(at)
+             << "another node, "
+             << BeyondLimit(json_.limits(), &ReadLimits::max_nodes);
+    }
+    TENON_TRY(ReadNode(g, node, at));
   }
   return ReadOutputs(g, m[1], JsonPath(path, "outputs"));
 }

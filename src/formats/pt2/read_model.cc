@@ -117,7 +117,7 @@ class ModelReader {
     TENON_TRY(
         ReadSignature(json_, m[1], signature_path, &graph, state, &program_));
     TENON_TRY(ReadModuleCalls(json_, m[2], JsonPath(path, "module_call_graph"),
-                              options_.max_depth, &graph, &program_));
+                              &graph, &program_));
     if (m.has(3)) {
       const JsonPath metadata_path(path, "metadata");
       TENON_ASSIGN(const JsonObject map, json_.Object(m[3], metadata_path));
@@ -169,11 +169,6 @@ Status ReadModel(const Pt2Archive& archive, const std::string& model_member,
                  SymbolTable* symbols, Program* program, Diagnostics& diags) {
   TENON_ASSIGN(const ZipContent content,
                archive.Read(model_member, false, diags));
-  if (content.bytes.size() > options.max_json_bytes) {
-    return diags.Error(Rule::kFile05, Place::File(model_member))
-           << content.bytes.size() << " bytes of JSON, more than the limit of "
-           << options.max_json_bytes;
-  }
   program->AddGraph("main");
   std::unordered_map<StringId, DelegateId> delegates;
   TENON_TRY(
@@ -181,7 +176,7 @@ Status ReadModel(const Pt2Archive& archive, const std::string& model_member,
   JsonInput json;
   json.unknown_members = &program->file.unknown_members;
   TENON_TRY(
-      json.Parse(content.bytes, true, model_member, options.max_depth, diags));
+      json.Parse(content.bytes, true, model_member, options.limits, diags));
   TypeReader types(&json, &program->context(), symbols);
   return ModelReader(json, options, &types, program).Read(state, delegates);
 }

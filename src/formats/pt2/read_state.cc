@@ -141,7 +141,7 @@ Status StateReader::ReadConfig(Section section, const std::string& name) {
   json.unknown_members = &program_.file.unknown_members;
   json.unknown_prefix =
       section == Section::kWeights ? "weights:" : "constants:";
-  TENON_TRY(json.Parse(content.bytes, true, name, options_.max_depth, diags_));
+  TENON_TRY(json.Parse(content.bytes, true, name, options_.limits, diags_));
   TENON_ASSIGN(const auto m, json.Members(json.root(), JsonPath(), kConfig));
   const JsonPath root;
   const JsonPath config_path(root, "config");
@@ -209,7 +209,8 @@ Status StateReader::ReadPickle(Section section, const std::string& member) {
   TENON_ASSIGN(const ZipContent content, archive_.Read(member, true, diags_));
   used_members_.insert(member);
   TENON_ASSIGN(const SavedDict dict,
-               ReadTorchSave(content.bytes, content.owner, member, diags_));
+               ReadTorchSave(content.bytes, content.owner, member, diags_,
+                             options_.limits));
   std::vector<StorageId> storages(dict.storages.size());
   for (const auto& [fqn, tensor] : dict.tensors) {
     const std::string problem = ProblemOf(tensor, dict, &program_.context());

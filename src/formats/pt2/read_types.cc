@@ -134,6 +134,11 @@ Expected<ExprId> TypeReader::Expression(std::string_view text,
   std::string key(text);
   const auto it = symbols_.parsed.find(key);
   if (it != symbols_.parsed.end()) return it->second;
+  if (text.size() > json_.limits().max_expression_bytes) {
+    return json_.Error(path)
+           << "an expression of " << text.size() << " bytes, "
+           << BeyondLimit(json_.limits(), &ReadLimits::max_expression_bytes);
+  }
   std::string error;
   size_t at = 0;
   const auto expr = context_.exprs.Parse(text, &symbols_.symbols, &error, &at);

@@ -26,7 +26,7 @@ struct Extent {
 class DirectoryReader {
  public:
   DirectoryReader(Bytes bytes, const std::string& file_name,
-                  const ZipLimits& limits, Diagnostics& diags)
+                  const ReadLimits& limits, Diagnostics& diags)
       : bytes_(bytes), file_name_(file_name), limits_(limits), diags_(diags) {}
 
   Expected<std::vector<ZipMember>> Read() {
@@ -45,8 +45,8 @@ class DirectoryReader {
     }
     if (end.num_members > limits_.max_members) {
       return Error(Rule::kFile01, end.at)
-             << end.num_members << " members, more than the limit of "
-             << limits_.max_members;
+             << end.num_members << " members, "
+             << BeyondLimit(limits_, &ReadLimits::max_members);
     }
     std::vector<ZipMember> members;
     members.reserve(end.num_members);
@@ -145,6 +145,11 @@ class DirectoryReader {
     if (!extra || !cursor.Take(At<uint16_t>(at + 32))) {
       return Error(Rule::kFile01, at)
              << "central directory entry " << index << " is cut off";
+    }
+    if (name->size() > limits_.max_name_bytes) {
+      return Error(Rule::kFile03, at)
+             << "a member's name of " << name->size() << " bytes, "
+             << BeyondLimit(limits_, &ReadLimits::max_name_bytes);
     }
     ZipMember member;
     member.name = AsText(*name);
@@ -294,7 +299,7 @@ class DirectoryReader {
 
   Bytes bytes_;
   const std::string& file_name_;
-  const ZipLimits& limits_;
+  const ReadLimits& limits_;
   Diagnostics& diags_;
 };
 
@@ -302,7 +307,7 @@ class DirectoryReader {
 
 Expected<std::vector<ZipMember>> ReadDirectory(Bytes bytes,
                                                const std::string& file_name,
-                                               const ZipLimits& limits,
+                                               const ReadLimits& limits,
                                                Diagnostics& diags) {
   return DirectoryReader(bytes, file_name, limits, diags).Read();
 }

@@ -12,7 +12,7 @@ namespace tenon::zip {
 // header and against all others.
 Expected<std::vector<ZipMember>> ReadDirectory(Bytes bytes,
                                                const std::string& file_name,
-                                               const ZipLimits& limits,
+                                               const ReadLimits& limits,
                                                Diagnostics& diags);
 
 }  // namespace tenon::zip

@@ -72,7 +72,7 @@ uint32_t ZipCrc(Bytes bytes, uint32_t crc) {
 Expected<ZipArchive> ZipArchive::Open(Bytes bytes,
                                       std::shared_ptr<const void> owner,
                                       std::string file_name,
-                                      const ZipLimits& limits,
+                                      const ReadLimits& limits,
                                       Diagnostics& diags) {
   ZipArchive archive;
   archive.bytes_ = bytes;
@@ -91,12 +91,15 @@ Expected<ZipArchive> ZipArchive::Open(Bytes bytes,
              << "member '" << m.name << "' is there twice";
     }
     if (!m.is_deflated) continue;
-    const bool is_bomb = m.size_bytes > kAlwaysInflateBytes &&
-                         m.size_bytes / limits.max_ratio > m.stored_bytes;
+    const bool is_bomb =
+        m.size_bytes > kAlwaysInflateBytes &&
+        m.size_bytes / limits.max_inflate_ratio > m.stored_bytes;
     if (is_bomb || m.size_bytes > limits.max_inflated_bytes - inflated) {
       return diags.Error(Rule::kFile02, place)
              << "member '" << m.name << "' expands from " << m.stored_bytes
-             << " to " << m.size_bytes << " bytes, beyond the limit";
+             << " to " << m.size_bytes << " bytes, "
+             << BeyondLimit(limits, is_bomb ? &ReadLimits::max_inflate_ratio
+                                            : &ReadLimits::max_inflated_bytes);
     }
     inflated += m.size_bytes;
   }

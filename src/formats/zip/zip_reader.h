@@ -14,18 +14,11 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
 
 namespace tenon {
-
-struct ZipLimits {
-  uint64_t max_members = 10'000'000;
-  // All deflated members of one archive together, inflated.
-  uint64_t max_inflated_bytes = uint64_t{8} << 30;
-  // Inflated size over deflated size, for members of more than 1 MiB.
-  uint64_t max_ratio = 200;
-};
 
 // One entry of the central directory. Sizes are the directory's, which are
 // known to fit the file.
@@ -57,7 +50,8 @@ class ZipArchive {
   static Expected<ZipArchive> Open(Bytes bytes,
                                    std::shared_ptr<const void> owner,
                                    std::string file_name,
-                                   const ZipLimits& limits, Diagnostics& diags);
+                                   const ReadLimits& limits,
+                                   Diagnostics& diags);
 
   // In the order of the directory.
   const std::vector<ZipMember>& members() const { return members_; }
@@ -77,7 +71,7 @@ class ZipArchive {
   Bytes bytes_;
   std::shared_ptr<const void> owner_;
   std::string file_name_;
-  ZipLimits limits_;
+  ReadLimits limits_;
   std::vector<ZipMember> members_;
   std::unordered_map<std::string_view, uint32_t> by_name_;
 };

@@ -21,7 +21,7 @@ constexpr const char* kReleases[] = {"2.6",  "2.7",  "2.8",  "2.9",  "2.10",
 std::vector<std::string> MemberNames(const std::string& archive) {
   Diagnostics diags;
   const auto zip =
-      ZipArchive::Open(AsBytes(archive), nullptr, "x", ZipLimits(), diags);
+      ZipArchive::Open(AsBytes(archive), nullptr, "x", ReadLimits(), diags);
   EXPECT_TRUE(zip) << diags.ToString();
   std::vector<std::string> names;
   for (const ZipMember& m : zip->members()) names.emplace_back(m.name);

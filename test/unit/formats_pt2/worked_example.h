@@ -124,7 +124,7 @@ inline std::string MemberText(const std::string& archive,
                               const std::string& name) {
   Diagnostics diags;
   const auto zip =
-      ZipArchive::Open(AsBytes(archive), nullptr, "x", ZipLimits(), diags);
+      ZipArchive::Open(AsBytes(archive), nullptr, "x", ReadLimits(), diags);
   EXPECT_TRUE(zip) << diags.ToString();
   const ZipMember* member = zip->Find(name);
   if (member == nullptr) return "no member " + name;
@@ -136,7 +136,7 @@ inline std::string Edit(const std::string& archive, const std::string& name,
                         const std::function<std::string(std::string)>& edit) {
   Diagnostics diags;
   const auto zip =
-      ZipArchive::Open(AsBytes(archive), nullptr, "x", ZipLimits(), diags);
+      ZipArchive::Open(AsBytes(archive), nullptr, "x", ReadLimits(), diags);
   EXPECT_TRUE(zip) << diags.ToString();
   const std::string path = TestPath("tenon_edit.pt2");
   ZipWriter writer;

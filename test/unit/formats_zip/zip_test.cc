@@ -51,7 +51,7 @@ std::string WriteArchive(
 }
 
 Expected<ZipArchive> Open(const std::string& bytes, Diagnostics& diags,
-                          const ZipLimits& limits = {}) {
+                          const ReadLimits& limits = {}) {
   return ZipArchive::Open(AsBytes(bytes), nullptr, "test.zip", limits, diags);
 }
 

@@ -106,5 +106,27 @@ TEST_F(ExprTest, CollectsSymbolsOnce) {
   EXPECT_EQ(found, (std::vector<ExprId>{symbols_[1], symbols_[0]}));
 }
 
+// What is written is evaluated by Python: a name must not end its quotes.
+TEST_F(ExprTest, ASymbolsNameHoldsNothingThatEndsItsQuotes) {
+  EXPECT_EQ(pool_.PrintSrepr(Parse("Symbol('odd name')")),
+            "Symbol('odd name')");
+  for (const char* text : {R"(Symbol("a'), exit('"))", R"(Symbol('a"b'))",
+                           R"(Symbol('a\'))", "Symbol('a\nb')"}) {
+    std::string error;
+    size_t at = 0;
+    EXPECT_FALSE(pool_.Parse(text, &scope_, &error, &at)) << text;
+    EXPECT_NE(error.find("symbol's name"), std::string::npos) << error;
+  }
+}
+
+TEST_F(ExprTest, WordsBetweenExpressionsAreNoNames) {
+  EXPECT_EQ(Parse("not(s0 < 2)"), Parse("~(s0 < 2)"));
+  for (const char* text : {"s0 % not(s1)", "not", "2*or(s0)", "s0 + and"}) {
+    std::string error;
+    size_t at = 0;
+    EXPECT_FALSE(pool_.Parse(text, &scope_, &error, &at)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tenon
