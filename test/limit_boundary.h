@@ -28,4 +28,18 @@ inline void ExpectBoundary(uint64_t ReadLimits::*field, uint64_t least,
       << diags.ToString();
 }
 
+// The same where `least` isn't known exactly, but lies in (low, high].
+inline void ExpectBoundaryBetween(uint64_t ReadLimits::*field, uint64_t low,
+                                  uint64_t high, const LimitedRead& read) {
+  uint64_t least = high;
+  const auto passes = [&](uint64_t value) {
+    ReadLimits limits;
+    limits.*field = value;
+    Diagnostics diags;
+    return read(limits, diags);
+  };
+  while (least - 1 > low && passes(least - 1)) --least;
+  ExpectBoundary(field, least, read);
+}
+
 }  // namespace tenon

@@ -17,6 +17,8 @@ namespace tenon::fuzz {
 namespace {
 
 constexpr size_t kCutBytes = 16;
+// Larger programs take longer and show no more.
+constexpr size_t kMaxBytes = 1024;
 constexpr uint32_t kNumRegions = 3;
 
 void ExpectRules(const Program& program, std::string_view sentence) {
@@ -65,6 +67,7 @@ void CheckCuts(Program program, Bytes choices) {
 }  // namespace
 
 void FuzzGenerated(Bytes bytes) {
+  bytes = bytes.first(std::min(bytes.size(), kMaxBytes));
   const Bytes cuts = bytes.first(std::min(bytes.size(), kCutBytes));
   testing::GeneratorOptions options;
   options.shape = testing::ProgramShape::kRandom;
