@@ -151,7 +151,8 @@ TEST(TextParse, ErrorsSayWhereAndWhat) {
       {"tenon 1 storage @0 = 1 bytes hex\"000\"",
        "1:36: expected pairs of the digits 0 to 9 and a to f"},
       {"tenon 1 storage @0 = 999999999999 bytes zeros",
-       "1:22: more than 268435456 zero bytes in one text"},
+       "1:22: 999999999999 more bytes of zeros, beyond the limit "
+       "zero-bytes=268435456 (--read-limit)"},
       {"tenon 1 storage @0 = 5 bytes omitted",
        "1:22: these bytes were left out when the text was printed, expected "
        "them as hex or by digest"},
