@@ -6,67 +6,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "formats/pickle/opcodes.h"
+
 namespace tenon {
-namespace {
-
-// The opcodes that pickles of tensors use; others are errors that name them.
-enum Opcode : uint8_t {
-  kMark = '(',
-  kStop = '.',
-  kPop = '0',
-  kPopMark = '1',
-  kDup = '2',
-  kBinFloat = 'G',
-  kBinInt = 'J',
-  kBinInt1 = 'K',
-  kBinInt2 = 'M',
-  kNone = 'N',
-  kBinPersId = 'Q',
-  kReduce = 'R',
-  kBinString = 'T',
-  kShortBinString = 'U',
-  kBinUnicode = 'X',
-  kAppend = 'a',
-  kBuild = 'b',
-  kGlobal = 'c',
-  kDict = 'd',
-  kAppends = 'e',
-  kBinGet = 'h',
-  kLongBinGet = 'j',
-  kList = 'l',
-  kEmptyList = ']',
-  kBinPut = 'q',
-  kLongBinPut = 'r',
-  kSetItem = 's',
-  kTuple = 't',
-  kEmptyTuple = ')',
-  kSetItems = 'u',
-  kEmptyDict = '}',
-  kProto = 0x80,
-  kNewObj = 0x81,
-  kTuple1 = 0x85,
-  kTuple2 = 0x86,
-  kTuple3 = 0x87,
-  kNewTrue = 0x88,
-  kNewFalse = 0x89,
-  kLong1 = 0x8A,
-  kShortBinUnicode = 0x8C,
-  kBinUnicode8 = 0x8D,
-  kBinBytes8 = 0x8E,
-  kEmptySet = 0x8F,
-  kAddItems = 0x90,
-  kFrozenSet = 0x91,
-  kNewObjEx = 0x92,
-  kStackGlobal = 0x93,
-  kMemoize = 0x94,
-  kFrame = 0x95,
-  kBinBytes = 'B',
-  kShortBinBytes = 'C',
-};
-
-constexpr uint8_t kMaxProtocol = 5;
-
-}  // namespace
 
 class PickleParser {
  public:
@@ -78,12 +20,13 @@ class PickleParser {
   }
 
   Expected<PickleTree> Parse() {
+    PickleInstruction in;
     while (true) {
-      at_ = cursor_.offset();
-      const auto opcode = cursor_.Read<uint8_t>();
-      if (!opcode) return Error() << "truncated: no STOP opcode";
-      if (*opcode == kStop) break;
-      TENON_TRY(Step(*opcode));
+      const bool is_whole = cursor_.Next(&in);
+      at_ = cursor_.at();
+      if (!is_whole) return Error() << cursor_.problem();
+      if (in.op == PickleOp::kStop) break;
+      TENON_TRY(Step(in));
       TENON_TRY(CheckSize());
     }
     if (stack_.empty() || !marks_.empty()) {
@@ -104,7 +47,6 @@ class PickleParser {
     return Error() << size << " values, "
                    << BeyondLimit(limits_, &ReadLimits::max_pickle_values);
   }
-  Failure Truncated() { return Error() << "truncated inside an opcode"; }
   Failure Underflow() { return Error() << "pickle stack underflow"; }
 
   PickleRef Push(PickleNode node) {
@@ -123,38 +65,11 @@ class PickleParser {
     node.i = value;
     Push(std::move(node));
   }
-  Status PushText(PickleKind kind, std::optional<uint64_t> size) {
-    const auto bytes = size ? cursor_.Take(*size) : std::nullopt;
-    if (!size) return Truncated();
-    if (!bytes) {
-      return Error() << "a length of " << *size << " bytes exceeds the "
-                     << cursor_.left() << " bytes left";
-    }
+  void PushText(PickleKind kind, Bytes bytes) {
     PickleNode node;
     node.kind = kind;
-    node.text = AsText(*bytes);
+    node.text = AsText(bytes);
     Push(std::move(node));
-    return {};
-  }
-  template <typename T>
-  std::optional<uint64_t> ReadSize() {
-    const auto value = cursor_.Read<T>();
-    if (!value) return std::nullopt;
-    return static_cast<uint64_t>(*value);
-  }
-  std::optional<std::string_view> ReadLine() {
-    const size_t start = cursor_.offset();
-    std::string_view out;
-    while (const auto c = cursor_.Read<char>()) {
-      if (*c == '\n') {
-        const size_t size = cursor_.offset() - start - 1;
-        cursor_.Seek(start);
-        out = AsText(*cursor_.Take(size));
-        cursor_.Read<char>();
-        return out;
-      }
-    }
-    return std::nullopt;
   }
 
   // Elements above the innermost mark; operations may not reach below it.
@@ -210,7 +125,7 @@ class PickleParser {
     return {};
   }
 
-  Status Import(std::string_view module, std::string_view name) {
+  void Import(std::string_view module, std::string_view name) {
     tree_.owned_text_.push_back(std::make_unique<std::string>(module));
     std::string& text = *tree_.owned_text_.back();
     text += ' ';
@@ -220,55 +135,43 @@ class PickleParser {
     node.text = text;
     tree_.globals_.push_back(node.text);
     Push(std::move(node));
-    return {};
   }
 
-  Status Get(std::optional<uint64_t> slot) {
-    if (!slot) return Truncated();
-    const auto it = memo_.find(*slot);
+  Status Get(uint64_t slot) {
+    const auto it = memo_.find(slot);
     if (it == memo_.end()) {
-      return Error() << "memo slot " << *slot << " is not set";
+      return Error() << "memo slot " << slot << " is not set";
     }
     stack_.push_back(it->second);
     return {};
   }
-  Status Put(std::optional<uint64_t> slot) {
-    if (!slot) return Truncated();
+  Status Put(uint64_t slot) {
     if (Above() < 1) return Underflow();
-    memo_[*slot] = stack_.back();
+    memo_[slot] = stack_.back();
     return {};
   }
 
-  Status Long() {
-    const auto size = ReadSize<uint8_t>();
-    const auto bytes = size ? cursor_.Take(*size) : std::nullopt;
-    if (!bytes) return Truncated();
-    if (bytes->size() > 8) {
-      PickleNode node;
-      node.kind = PickleKind::kBytes;
-      node.text = AsText(*bytes);
-      Push(std::move(node));
-      return {};
+  void Long(Bytes bytes) {
+    if (bytes.size() > 8) {
+      PushText(PickleKind::kBytes, bytes);
+      return;
     }
     uint64_t value = 0;
-    std::memcpy(&value, bytes->data(), bytes->size());
-    if (!bytes->empty() && bytes->size() < 8) {
-      const int unused = 64 - 8 * static_cast<int>(bytes->size());
+    std::memcpy(&value, bytes.data(), bytes.size());
+    if (!bytes.empty() && bytes.size() < 8) {
+      const int unused = 64 - 8 * static_cast<int>(bytes.size());
       value = static_cast<uint64_t>(static_cast<int64_t>(value << unused) >>
                                     unused);
     }
     PushInt(static_cast<int64_t>(value));
-    return {};
   }
 
-  Status BigEndianFloat() {
-    const auto bits = cursor_.Read<uint64_t>();
-    if (!bits) return Truncated();
+  void BigEndianFloat(int64_t bits) {
     PickleNode node;
     node.kind = PickleKind::kFloat;
-    node.f = std::bit_cast<double>(__builtin_bswap64(*bits));
+    node.f =
+        std::bit_cast<double>(__builtin_bswap64(static_cast<uint64_t>(bits)));
     Push(std::move(node));
-    return {};
   }
 
   Status StackGlobal() {
@@ -281,7 +184,8 @@ class PickleParser {
     }
     const std::string_view module_text = module.text, name_text = name.text;
     stack_.resize(stack_.size() - 2);
-    return Import(module_text, name_text);
+    Import(module_text, name_text);
+    return {};
   }
 
   Status Build() {
@@ -298,9 +202,9 @@ class PickleParser {
     return {};
   }
 
-  Status Step(uint8_t opcode);
+  Status Step(const PickleInstruction& in);
 
-  ByteCursor cursor_;
+  PickleCursor cursor_;
   const std::string& name_;
   const ReadLimits& limits_;
   Diagnostics& diags_;
@@ -311,144 +215,143 @@ class PickleParser {
   uint64_t at_ = 0;
 };
 
-Status PickleParser::Step(uint8_t opcode) {
-  switch (opcode) {
-    case kProto: {
-      const auto version = cursor_.Read<uint8_t>();
-      if (!version) return Truncated();
-      if (*version > kMaxProtocol) {
-        return Error() << "pickle protocol " << int{*version};
+// Those that pickles of tensors use; others are errors that name them.
+Status PickleParser::Step(const PickleInstruction& in) {
+  const auto slot = static_cast<uint64_t>(in.number);
+  switch (in.op) {
+    case PickleOp::kProto:
+      if (in.number > kMaxPickleProtocol) {
+        return Error() << "pickle protocol " << in.number;
       }
       return {};
-    }
-    case kFrame:
-      if (!cursor_.Read<uint64_t>()) return Truncated();
+    case PickleOp::kFrame:
       return {};
-    case kMark:
+    case PickleOp::kMark:
       marks_.push_back(stack_.size());
       return {};
-    case kPop:
+    case PickleOp::kPop:
       if (Above() > 0) {
         Pop();
         return {};
       }
       return PopMark();
-    case kPopMark:
+    case PickleOp::kPopMark:
       return PopMark();
-    case kDup:
+    case PickleOp::kDup:
       if (Above() < 1) return Underflow();
       stack_.push_back(stack_.back());
       return {};
-    case kNone:
+    case PickleOp::kNone:
       PushKind(PickleKind::kNone);
       return {};
-    case kNewTrue:
-    case kNewFalse:
-      PushInt(opcode == kNewTrue, PickleKind::kBool);
+    case PickleOp::kNewTrue:
+    case PickleOp::kNewFalse:
+      PushInt(in.op == PickleOp::kNewTrue, PickleKind::kBool);
       return {};
-    case kBinInt: {
-      const auto value = cursor_.Read<int32_t>();
-      if (!value) return Truncated();
-      PushInt(*value);
+    case PickleOp::kBinInt:
+    case PickleOp::kBinInt1:
+    case PickleOp::kBinInt2:
+      PushInt(in.number);
       return {};
-    }
-    case kBinInt1: {
-      const auto value = cursor_.Read<uint8_t>();
-      if (!value) return Truncated();
-      PushInt(*value);
+    case PickleOp::kLong1:
+      Long(in.bytes);
       return {};
-    }
-    case kBinInt2: {
-      const auto value = cursor_.Read<uint16_t>();
-      if (!value) return Truncated();
-      PushInt(*value);
+    case PickleOp::kBinFloat:
+      BigEndianFloat(in.number);
       return {};
-    }
-    case kLong1:
-      return Long();
-    case kBinFloat:
-      return BigEndianFloat();
-    case kShortBinString:
-    case kShortBinUnicode:
-      return PushText(PickleKind::kString, ReadSize<uint8_t>());
-    case kBinString:
-    case kBinUnicode:
-      return PushText(PickleKind::kString, ReadSize<uint32_t>());
-    case kBinUnicode8:
-      return PushText(PickleKind::kString, ReadSize<uint64_t>());
-    case kShortBinBytes:
-      return PushText(PickleKind::kBytes, ReadSize<uint8_t>());
-    case kBinBytes:
-      return PushText(PickleKind::kBytes, ReadSize<uint32_t>());
-    case kBinBytes8:
-      return PushText(PickleKind::kBytes, ReadSize<uint64_t>());
-    case kEmptyTuple:
+    case PickleOp::kShortBinString:
+    case PickleOp::kShortBinUnicode:
+    case PickleOp::kBinString:
+    case PickleOp::kBinUnicode:
+    case PickleOp::kBinUnicode8:
+      PushText(PickleKind::kString, in.bytes);
+      return {};
+    case PickleOp::kShortBinBytes:
+    case PickleOp::kBinBytes:
+    case PickleOp::kBinBytes8:
+      PushText(PickleKind::kBytes, in.bytes);
+      return {};
+    case PickleOp::kEmptyTuple:
       PushKind(PickleKind::kTuple);
       return {};
-    case kTuple1:
+    case PickleOp::kTuple1:
       return Collect(1, PickleKind::kTuple);
-    case kTuple2:
+    case PickleOp::kTuple2:
       return Collect(2, PickleKind::kTuple);
-    case kTuple3:
+    case PickleOp::kTuple3:
       return Collect(3, PickleKind::kTuple);
-    case kTuple:
+    case PickleOp::kTuple:
       return CollectToMark(PickleKind::kTuple);
-    case kEmptyList:
+    case PickleOp::kEmptyList:
       PushKind(PickleKind::kList);
       return {};
-    case kList:
+    case PickleOp::kList:
       return CollectToMark(PickleKind::kList);
-    case kAppend:
+    case PickleOp::kAppend:
       return AddTo(1, PickleKind::kList, false);
-    case kAppends:
+    case PickleOp::kAppends:
       return AddTo(Above(), PickleKind::kList, true);
-    case kEmptySet:
+    case PickleOp::kEmptySet:
       PushKind(PickleKind::kSet);
       return {};
-    case kFrozenSet:
+    case PickleOp::kFrozenSet:
       return CollectToMark(PickleKind::kSet);
-    case kAddItems:
+    case PickleOp::kAddItems:
       return AddTo(Above(), PickleKind::kSet, true);
-    case kEmptyDict:
+    case PickleOp::kEmptyDict:
       PushKind(PickleKind::kDict);
       return {};
-    case kDict:
+    case PickleOp::kDict:
       return CollectToMark(PickleKind::kDict);
-    case kSetItem:
+    case PickleOp::kSetItem:
       return AddTo(2, PickleKind::kDict, false);
-    case kSetItems:
+    case PickleOp::kSetItems:
       return AddTo(Above(), PickleKind::kDict, true);
-    case kGlobal: {
-      const auto module = ReadLine();
-      const auto name = module ? ReadLine() : std::nullopt;
-      if (!name) return Truncated();
-      return Import(*module, *name);
-    }
-    case kStackGlobal:
+    case PickleOp::kGlobal:
+      Import(AsText(in.bytes), in.second_line);
+      return {};
+    case PickleOp::kStackGlobal:
       return StackGlobal();
-    case kReduce:
+    case PickleOp::kReduce:
       return Collect(2, PickleKind::kReduce);
-    case kNewObj:
+    case PickleOp::kNewObj:
       return Collect(2, PickleKind::kObject);
-    case kNewObjEx:
+    case PickleOp::kNewObjEx:
       return Collect(3, PickleKind::kObject);
-    case kBuild:
+    case PickleOp::kBuild:
       return Build();
-    case kBinPersId:
+    case PickleOp::kBinPersId:
       return Collect(1, PickleKind::kPersistent);
-    case kBinGet:
-      return Get(ReadSize<uint8_t>());
-    case kLongBinGet:
-      return Get(ReadSize<uint32_t>());
-    case kBinPut:
-      return Put(ReadSize<uint8_t>());
-    case kLongBinPut:
-      return Put(ReadSize<uint32_t>());
-    case kMemoize:
+    case PickleOp::kBinGet:
+    case PickleOp::kLongBinGet:
+      return Get(slot);
+    case PickleOp::kBinPut:
+    case PickleOp::kLongBinPut:
+      return Put(slot);
+    case PickleOp::kMemoize:
       return Put(memo_.size());
-    default:
-      return Error() << "pickle opcode " << int{opcode} << " isn't supported";
+    case PickleOp::kStop:
+    case PickleOp::kFloat:
+    case PickleOp::kInt:
+    case PickleOp::kLong:
+    case PickleOp::kLong4:
+    case PickleOp::kPersId:
+    case PickleOp::kString:
+    case PickleOp::kUnicode:
+    case PickleOp::kGet:
+    case PickleOp::kPut:
+    case PickleOp::kInst:
+    case PickleOp::kObj:
+    case PickleOp::kExt1:
+    case PickleOp::kExt2:
+    case PickleOp::kExt4:
+    case PickleOp::kByteArray8:
+    case PickleOp::kNextBuffer:
+    case PickleOp::kReadOnlyBuffer:
+      break;
   }
+  return Error() << "pickle opcode " << static_cast<int>(in.op)
+                 << " isn't supported";
 }
 
 Expected<PickleTree> PickleTree::Parse(Bytes bytes, const std::string& name,

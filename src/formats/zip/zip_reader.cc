@@ -3,8 +3,8 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <new>
 
+#include "formats/zip/inflate.h"
 #include "formats/zip/zip_directory.h"
 #include "formats/zip/zip_layout.h"
 
@@ -14,8 +14,6 @@ namespace {
 static_assert(kZipSlackBytes <= zip::kCentralBytes + zip::kEndBytes);
 
 constexpr uint64_t kAlwaysInflateBytes = 1 << 20;
-// zlib counts in unsigned int.
-constexpr size_t kZlibStepBytes = size_t{1} << 30;
 
 bool IsUtf8(std::string_view text) {
   size_t i = 0;
@@ -116,7 +114,8 @@ Expected<ZipContent> ZipArchive::Read(const ZipMember& member, bool check_crc,
   ZipContent content{bytes_.subspan(member.payload_offset, member.stored_bytes),
                      owner_};
   if (member.is_deflated) {
-    TENON_ASSIGN(content, Inflate(member, diags));
+    TENON_ASSIGN(content, Inflate(content.bytes, member.size_bytes,
+                                  std::string(member.name), diags));
   }
   if ((check_crc || member.is_deflated) &&
       ZipCrc(content.bytes) != member.crc) {
@@ -124,45 +123,6 @@ Expected<ZipContent> ZipArchive::Read(const ZipMember& member, bool check_crc,
            << "the content doesn't have the checksum that the directory states";
   }
   return content;
-}
-
-Expected<ZipContent> ZipArchive::Inflate(const ZipMember& member,
-                                         Diagnostics& diags) const {
-  const Place place = Place::File(std::string(member.name));
-  const auto buffer = std::shared_ptr<std::byte[]>(
-      new (std::nothrow) std::byte[member.size_bytes + kZipSlackBytes]);
-  if (buffer == nullptr) {
-    return diags.Error(Rule::kIo, place)
-           << "no memory for " << member.size_bytes << " bytes";
-  }
-  z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) {
-    return diags.Error(Rule::kIo, place) << "no memory to inflate";
-  }
-  const Bytes in = bytes_.subspan(member.payload_offset, member.stored_bytes);
-  size_t taken = 0, given = 0;
-  int status = Z_OK;
-  while (status == Z_OK) {
-    const size_t in_step = std::min(in.size() - taken, kZlibStepBytes);
-    // One byte more than announced, so that a longer stream shows.
-    const size_t out_step =
-        std::min<size_t>(member.size_bytes + 1 - given, kZlibStepBytes);
-    stream.next_in =
-        reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data() + taken));
-    stream.avail_in = static_cast<uInt>(in_step);
-    stream.next_out = reinterpret_cast<Bytef*>(buffer.get() + given);
-    stream.avail_out = static_cast<uInt>(out_step);
-    status = inflate(&stream, Z_NO_FLUSH);
-    taken += in_step - stream.avail_in;
-    given += out_step - stream.avail_out;
-  }
-  inflateEnd(&stream);
-  if (status != Z_STREAM_END || given != member.size_bytes) {
-    return diags.Error(Rule::kFile02, place)
-           << "the deflated content is damaged: " << given << " of "
-           << member.size_bytes << " bytes";
-  }
-  return ZipContent{Bytes(buffer.get(), member.size_bytes), buffer};
 }
 
 }  // namespace tenon

@@ -65,9 +65,6 @@ class ZipArchive {
                             Diagnostics& diags) const;
 
  private:
-  Expected<ZipContent> Inflate(const ZipMember& member,
-                               Diagnostics& diags) const;
-
   Bytes bytes_;
   std::shared_ptr<const void> owner_;
   std::string file_name_;

@@ -85,7 +85,7 @@ TEST(PickleTree, V_FILE_07_RefusesBadPrograms) {
       "ab"s,
       "exceeds the 2 bytes left");
   ExpectRefused("\x80\x63N."s, "protocol 99");
-  ExpectRefused("i.\n"s, "opcode 105 isn't supported");
+  ExpectRefused("ia\nb\n"s, "opcode 105 isn't supported");
   ExpectRefused("N(u."s, "isn't a container");
   ExpectRefused("}(Nu."s, "a key but no value");
 }
