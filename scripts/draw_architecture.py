@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 GROUPS = [
     ("ground", "#e8eef7", r"support|diag|ops|ir|tensor"),
     ("files and text", "#e9f5e9", r"formats?_.*|pt2|text"),
-    ("understanding", "#fdf3dc", r"analysis|verify"),
+    ("understanding", "#fdf3dc", r"analysis|verify|scan"),
     ("changing", "#f9e4e4", r"passes|partition|link|export"),
     ("computing", "#efe7f7", r"kernels|interpreter|backend.*|runtime"),
     ("testing and tools", "#eeeeee", r".*"),

@@ -14,8 +14,9 @@ A rule of the verifier (V-... except V-FILE, and W-...) needs
   - a passing case: its id after `; Holds:` in test/cases, or after `// Holds:`
     in test/unit/verify.
 
-A rule about archives (V-FILE-...) needs code that reports it, and a test or case
-named by it: TEST(Pt2Reader, V_FILE_06_...), V-FILE-04-missing-member.tenon.
+A rule about archives (V-FILE-...) or of the scan (X-...) needs code that reports
+it, and a test or case named by it: TEST(Pt2Reader, V_FILE_06_...),
+V-FILE-04-missing-member.tenon.
 
 Ids that are cited but not stated are told, too. Exits with 1 when something is
 missing.
@@ -95,12 +96,13 @@ def archive_gaps():
     code = rule_index.code_by_rule()
     named = set()
     for text in texts("test/unit", "*_test.cc"):
-        named |= {w.replace("_", "-")
-                  for w in re.findall(r"^TEST.*\b(V_FILE_\d+)_", text, re.M)}
+        for test in re.findall(r"^TEST\w*\(\w+, (\w+)\)", text, re.M):
+            named |= {w.replace("_", "-")
+                      for w in re.findall(r"(?:V_FILE|X_[A-Z]+)_\d+", test)}
     for path in (ROOT / "test/cases").rglob("*.tenon"):
         named |= set(re.findall(r"^(?:bad-)?(V-FILE-\d+)-", path.name))
     for rule in rule_index.diagnostic_rules():
-        if not rule.id.startswith("V-FILE"):
+        if not rule.id.startswith(("V-FILE", "X-")):
             continue
         if rule.id not in code:
             yield f"{rule.id}: no code that reports it"
