@@ -1,5 +1,8 @@
 #include "findings.h"
 
+#include <cctype>
+#include <cstdio>
+#include <string>
 #include <vector>
 
 #include "json_writer.h"
@@ -56,6 +59,48 @@ void WritePlace(const Place& place, JsonWriter* json) {
   json->EndObject();
 }
 
+// Members of an archive are called "model.pt2: data/weights/model.pt".
+constexpr std::string_view kBeforeMember = ": ";
+
+std::string_view FileOf(const Place& place) {
+  return std::string_view(place.file).substr(0, place.file.find(kBeforeMember));
+}
+
+bool IsInMember(const Place& place) {
+  return place.file.find(kBeforeMember) != std::string::npos;
+}
+
+// Where inside the file. Offsets in members aren't the file's.
+std::string LogicalName(const Place& place) {
+  std::string out;
+  if (IsInMember(place)) {
+    out = place.file.substr(FileOf(place).size() + kBeforeMember.size());
+    if (place.offset != Place::kNoOffset) {
+      out += " at byte " + std::to_string(place.offset);
+    }
+  }
+  const std::string& inner = place.node.empty() ? place.json_path : place.node;
+  if (!out.empty() && !inner.empty()) out += ": ";
+  return out + inner;
+}
+
+// A path as a relative reference: whatever means something in a URI is escaped.
+std::string AsUri(std::string_view path) {
+  constexpr std::string_view kPlain = "-._~/";
+  std::string out;
+  for (const char c : path) {
+    const auto u = static_cast<unsigned char>(c);
+    if (std::isalnum(u) != 0 || kPlain.find(c) != std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "%%%02X", u);
+    out += escape;
+  }
+  return out;
+}
+
 void WriteSarifLocation(const Place& place, std::string_view message,
                         JsonWriter* json) {
   json->BeginObject();
@@ -64,7 +109,7 @@ void WriteSarifLocation(const Place& place, std::string_view message,
     json->BeginObject();
     json->Key("artifactLocation");
     json->BeginObject();
-    json->Member("uri", place.file);
+    json->Member("uri", AsUri(FileOf(place)));
     json->EndObject();
     if (place.line > 0) {
       json->Key("region");
@@ -72,7 +117,7 @@ void WriteSarifLocation(const Place& place, std::string_view message,
       json->Member("startLine", uint64_t{place.line});
       json->Member("startColumn", uint64_t{place.column});
       json->EndObject();
-    } else if (place.offset != Place::kNoOffset) {
+    } else if (place.offset != Place::kNoOffset && !IsInMember(place)) {
       json->Key("region");
       json->BeginObject();
       json->Member("byteOffset", place.offset);
@@ -80,8 +125,7 @@ void WriteSarifLocation(const Place& place, std::string_view message,
     }
     json->EndObject();
   }
-  const std::string& logical =
-      place.node.empty() ? place.json_path : place.node;
+  const std::string logical = LogicalName(place);
   if (!logical.empty()) {
     json->Key("logicalLocations");
     json->BeginArray();

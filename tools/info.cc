@@ -1,12 +1,14 @@
 // tenon info: what a program is.
 #include <algorithm>
-#include <cstdio>
 
+#include "archive_summary.h"
 #include "console.h"
 #include "engine_summary.h"
-#include "formats/pt2/pt2.h"
 #include "json_writer.h"
+#include "other_file.h"
 #include "read_program.h"
+#include "size_text.h"
+#include "source_file.h"
 #include "summary.h"
 #include "verbs.h"
 #include "verdict.h"
@@ -23,24 +25,6 @@ constexpr Option kOptions[] = {
 // In the text, only the most frequent ones.
 constexpr size_t kMaxOperators = 20;
 
-std::string ByteText(uint64_t bytes) {
-  if (bytes < 1024) return std::to_string(bytes) + " B";
-  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes) / 1024;
-  size_t unit = 0;
-  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
-    value /= 1024;
-    ++unit;
-  }
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.1f %s", value, kUnits[unit]);
-  return buffer;
-}
-
-std::string Count(uint64_t n, std::string_view noun) {
-  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
-}
-
 std::string Join(const std::vector<std::string>& items) {
   std::string out;
   for (const std::string& item : items) {
@@ -54,24 +38,27 @@ bool IsMutation(const OutputSummary& output) {
   return output.kind.find("mutation") != std::string::npos;
 }
 
+using Counts = std::vector<std::pair<std::string, uint64_t>>;
+
 class TextInfo {
  public:
   TextInfo(const LoadedProgram& loaded, const Summary& summary,
-           const EngineList& engines, const std::vector<std::string>& methods)
+           const EngineList& engines, const ArchiveSummary& archive)
       : loaded_(loaded),
         summary_(summary),
         engines_(engines),
-        methods_(methods) {}
+        archive_(archive) {}
 
   std::string Write() {
     const FileInfo& file = loaded_.program.file;
-    Line("file", std::string(loaded_.kind == FileKind::kPt2 ? ".pt2" : "text") +
-                     ", " + ByteText(loaded_.file_bytes));
+    Line("file", (loaded_.kind == FileKind::kPt2 ? "." : "") +
+                     std::string(ShortName(loaded_.kind)) + ", " +
+                     ByteText(loaded_.file_bytes));
     Line("schema", std::to_string(file.schema_major) + "." +
                        std::to_string(file.schema_minor) + ", torch " +
                        file.torch_version + ", dialect " +
                        Join(file.verifiers));
-    if (!methods_.empty()) Line("methods", Join(methods_));
+    WriteArchive();
     Line("call", summary_.call);
     Line("returns", summary_.returns);
     WriteUnusedInputs();
@@ -79,6 +66,12 @@ class TextInfo {
     WriteState();
     WriteMutations();
     WriteOperators();
+    WriteCounts("control", summary_.control_flow);
+    if (!summary_.custom_operators.empty()) {
+      Line("custom ops", Join(summary_.custom_operators));
+    }
+    WriteCounts("dtypes", summary_.dtypes);
+    WriteCounts("devices", summary_.devices);
     WriteDelegates();
     WriteEngines();
     Line("digest", summary_.digest.ToHex());
@@ -91,6 +84,30 @@ class TextInfo {
     if (!head.empty()) head += ':';
     head.resize(12, ' ');
     out_.append(head).append(text).append("\n");
+  }
+
+  void WriteArchive() {
+    if (archive_.layout == 0) return;
+    Line("layout", LayoutText(archive_.layout));
+    Line("methods", Join(archive_.methods));
+    if (archive_.example_input_bytes > 0) {
+      Line("examples",
+           "inputs, a pickle of " + ByteText(archive_.example_input_bytes));
+    }
+    std::vector<std::string> extra;
+    for (const auto& [name, bytes] : archive_.extra_files) {
+      extra.push_back(name + " (" + ByteText(bytes) + ")");
+    }
+    if (!extra.empty()) Line("extra", Join(extra));
+  }
+
+  // "3 float32, 1 int64".
+  void WriteCounts(std::string_view name, const Counts& counts) {
+    std::vector<std::string> items;
+    for (const auto& [what, count] : counts) {
+      items.push_back(std::to_string(count) + " " + what);
+    }
+    if (!items.empty()) Line(name, Join(items));
   }
 
   void WriteUnusedInputs() {
@@ -188,7 +205,7 @@ class TextInfo {
   const LoadedProgram& loaded_;
   const Summary& summary_;
   const EngineList& engines_;
-  const std::vector<std::string>& methods_;
+  const ArchiveSummary& archive_;
   std::string out_;
 };
 
@@ -198,6 +215,26 @@ void WriteStrings(std::string_view key, const std::vector<std::string>& items,
   json->BeginArray();
   for (const std::string& item : items) json->String(item);
   json->EndArray();
+}
+
+void WriteCounts(std::string_view key, const Counts& counts, JsonWriter* json) {
+  json->Key(key);
+  json->BeginObject();
+  for (const auto& [what, count] : counts) json->Member(what, count);
+  json->EndObject();
+}
+
+// Programs that come from no archive don't have the member.
+void WriteJsonArchive(const ArchiveSummary& archive, JsonWriter* json) {
+  if (archive.layout == 0) return;
+  json->Key("archive");
+  json->BeginObject();
+  json->Member("layout", std::string_view(&archive.layout, 1));
+  json->Member("members", archive.num_members);
+  json->Member("example_input_bytes", archive.example_input_bytes);
+  json->Member("has_delegates", archive.has_delegates);
+  WriteCounts("extra_files", archive.extra_files, json);
+  json->EndObject();
 }
 
 void WriteJsonSignature(const Summary& summary, JsonWriter* json) {
@@ -253,10 +290,11 @@ void WriteJsonContent(const Summary& summary, JsonWriter* json) {
   json->Member("graphs", uint64_t{summary.num_graphs});
   json->Member("nodes", uint64_t{summary.num_nodes});
   json->Member("values", uint64_t{summary.num_values});
-  json->Key("operators");
-  json->BeginObject();
-  for (const auto& [op, count] : summary.operators) json->Member(op, count);
-  json->EndObject();
+  WriteCounts("operators", summary.operators, json);
+  WriteCounts("control_flow", summary.control_flow, json);
+  WriteStrings("custom_operators", summary.custom_operators, json);
+  WriteCounts("dtypes", summary.dtypes, json);
+  WriteCounts("devices", summary.devices, json);
   json->Key("delegates");
   json->BeginArray();
   for (const DelegateSummary& d : summary.delegates) {
@@ -298,18 +336,18 @@ void WriteJsonEngines(const EngineList& engines, JsonWriter* json) {
 }
 
 std::string JsonInfo(const LoadedProgram& loaded, const Summary& summary,
-                     const EngineList& engines,
-                     const std::vector<std::string>& methods) {
+                     const EngineList& engines, const ArchiveSummary& archive) {
   const FileInfo& file = loaded.program.file;
   JsonWriter json;
   json.BeginObject();
-  json.Member("kind", loaded.kind == FileKind::kPt2 ? "pt2" : "text");
+  json.Member("kind", ShortName(loaded.kind));
   json.Member("file_bytes", loaded.file_bytes);
   json.Member("schema", std::to_string(file.schema_major) + "." +
                             std::to_string(file.schema_minor));
   json.Member("torch_version", file.torch_version);
   WriteStrings("dialect", file.verifiers, &json);
-  WriteStrings("methods", methods, &json);
+  WriteStrings("methods", archive.methods, &json);
+  WriteJsonArchive(archive, &json);
   WriteJsonSignature(summary, &json);
   WriteStrings("guards", file.guards_code, &json);
   WriteJsonContent(summary, &json);
@@ -320,25 +358,28 @@ std::string JsonInfo(const LoadedProgram& loaded, const Summary& summary,
 }
 
 ExitCode Run(const CommandLine& line, Console& console) {
-  const std::string& path = line.arguments()[0];
   Diagnostics diags;
+  const Expected<SourceFile> source = OpenSource(line.arguments()[0], diags);
+  if (!source) return Finish(diags, console);
+  if (IsOtherFile(*source)) {
+    console.Out(line.Has("--json") ? OtherFileJson(*source)
+                                   : OtherFileText(*source));
+    return ExitCode::kFine;
+  }
   ReadOptions options;
   options.limits = line.read_limits();
   options.method = line.Get("--method");
   options.allow_weightless = true;
   const Expected<LoadedProgram> loaded =
-      ReadProgram(path, std::make_shared<Context>(), options, diags);
+      ReadProgram(*source, std::make_shared<Context>(), options, diags);
   if (!loaded) return Finish(diags, console);
-  std::vector<std::string> methods;
-  if (loaded->kind == FileKind::kPt2 && path != "-") {
-    auto listed = ListPt2Methods(path, diags);
-    if (listed) methods = std::move(*listed);
-  }
+  ArchiveSummary archive;
+  if (loaded->kind == FileKind::kPt2) archive = SummariseArchive(source->bytes);
   const Summary summary = Summarise(loaded->program);
   const EngineList engines = ListEngines(loaded->program);
   console.Out(line.Has("--json")
-                  ? JsonInfo(*loaded, summary, engines, methods)
-                  : TextInfo(*loaded, summary, engines, methods).Write());
+                  ? JsonInfo(*loaded, summary, engines, archive)
+                  : TextInfo(*loaded, summary, engines, archive).Write());
   return Finish(diags, console);
 }
 
@@ -349,13 +390,16 @@ const Verb kInfoVerb = {
     "FILE",
     1,
     1,
-    "shows what a program is: call, state, operators, digest",
-    "Shows a program's versions and methods, its calling convention as a "
-    "Python-like call with types, symbolic sizes and their ranges, state by "
-    "kind, mutations, operators by frequency, delegates and the wiring digest. "
-    "No weight is read.",
+    "shows what a file is: call, state, operators, digest",
+    "Shows a program's versions, archive and methods, its calling convention "
+    "as a Python-like call with types, symbolic sizes and their ranges, state "
+    "by kind, mutations, operators by frequency, control flow, operators of "
+    "other libraries, dtypes, devices, delegates and the wiring digest. No "
+    "weight is read. Of a file of another kind it says what it is, what opens "
+    "it, and what a scan finds.",
     "tenon info model.pt2\n"
-    "tenon info --json model.pt2\n",
+    "tenon info --json model.pt2\n"
+    "tenon info download.bin\n",
     kOptions,
     Run};
 

@@ -1,12 +1,14 @@
 #include "summary.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 
 #include "analysis/digest.h"
 #include "call_text.h"
 #include "export/expression_text.h"
+#include "ops/schema.h"
 #include "support/checked.h"
 #include "text/text.h"
 
@@ -106,6 +108,17 @@ void SummariseState(const Program& program, Summary* out) {
   }
 }
 
+using Counted = std::vector<std::pair<std::string, uint64_t>>;
+
+template <typename Map>
+Counted MostFrequentFirst(const Map& counts) {
+  Counted out(counts.begin(), counts.end());
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  return out;
+}
+
 void SummariseGraphs(const Program& program, Summary* out) {
   std::unordered_map<std::string_view, uint64_t> counts;
   out->delegates.resize(program.delegates.size());
@@ -140,12 +153,7 @@ void SummariseGraphs(const Program& program, Summary* out) {
       ++out->num_nodes;
     }
   }
-  out->operators.assign(counts.begin(), counts.end());
-  std::sort(out->operators.begin(), out->operators.end(),
-            [](const auto& a, const auto& b) {
-              return a.second != b.second ? a.second > b.second
-                                          : a.first < b.first;
-            });
+  out->operators = MostFrequentFirst(counts);
   for (size_t i = 0; i < program.delegates.size(); ++i) {
     const Delegate& d = program.delegates[i];
     DelegateSummary& s = out->delegates[i];
@@ -159,6 +167,55 @@ void SummariseGraphs(const Program& program, Summary* out) {
   }
 }
 
+std::string DeviceText(const Program& program, const Device& device) {
+  std::string out(program.view(device.type));
+  if (device.index >= 0) out += ":" + std::to_string(device.index);
+  return out;
+}
+
+void SummariseTensors(const Program& program, Summary* out) {
+  std::map<std::string, uint64_t> dtypes, devices;
+  const auto count = [&](ValueId v) {
+    const TypeId id = program.value(v).type;
+    if (!id.valid() || !program.type(id).is_tensor()) return;
+    ++dtypes[std::string(Name(program.type(id).dtype))];
+    ++devices[DeviceText(program, program.type(id).device)];
+  };
+  for (uint32_t g = 0; g < program.num_graphs(); ++g) {
+    if (program.graph(GraphId(g)).is_erased) continue;
+    for (const ValueId v : program.graph(GraphId(g)).inputs) count(v);
+    for (const NodeId n : program.nodes(GraphId(g))) {
+      const ValueRange results = program.node(n).results;
+      for (uint32_t i = 0; i < results.size(); ++i) count(results[i]);
+    }
+  }
+  out->dtypes = MostFrequentFirst(dtypes);
+  out->devices = MostFrequentFirst(devices);
+}
+
+// Whether PyTorch has it without another library: an operator of its table, a
+// higher-order one, or a function of scalars.
+bool IsPyTorchs(std::string_view op) {
+  static constexpr std::string_view kPrefixes[] = {
+      "aten.",  "prims.",    "higher_order.", "_operator.",   "math.",
+      "torch.", "builtins.", "call of ",      "reference to "};
+  return FindSchema(op) != nullptr ||
+         std::any_of(
+             std::begin(kPrefixes), std::end(kPrefixes),
+             [op](std::string_view prefix) { return op.starts_with(prefix); });
+}
+
+void SummariseSpecialOperators(Summary* out) {
+  constexpr std::string_view kHigherOrder = "higher_order.";
+  for (const auto& [op, count] : out->operators) {
+    if (op.starts_with(kHigherOrder)) {
+      out->control_flow.emplace_back(op.substr(kHigherOrder.size()), count);
+    }
+    if (!IsPyTorchs(op)) out->custom_operators.push_back(op);
+  }
+  std::sort(out->custom_operators.begin(), out->custom_operators.end());
+}
+
 }  // namespace
 
 Summary Summarise(const Program& program) {
@@ -170,6 +227,8 @@ Summary Summarise(const Program& program) {
   SummariseSymbols(program, &out);
   SummariseState(program, &out);
   SummariseGraphs(program, &out);
+  SummariseTensors(program, &out);
+  SummariseSpecialOperators(&out);
   out.digest = WiringDigest(program);
   return out;
 }

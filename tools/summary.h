@@ -56,6 +56,14 @@ struct Summary {
   // Most frequent first; nested graphs and children included.
   std::vector<std::pair<std::string, uint64_t>> operators;
   std::vector<DelegateSummary> delegates;
+  // Of the tensors that the graphs compute with, most frequent first.
+  std::vector<std::pair<std::string, uint64_t>> dtypes;
+  std::vector<std::pair<std::string, uint64_t>> devices;
+  // Operators that run nested graphs: cond, while_loop.
+  std::vector<std::pair<std::string, uint64_t>> control_flow;
+  // Operators that PyTorch itself doesn't have: a library must be imported
+  // that defines them. Sorted.
+  std::vector<std::string> custom_operators;
   size_t num_graphs = 0, num_nodes = 0, num_values = 0;
   Digest digest;
 };

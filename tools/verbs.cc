@@ -11,9 +11,9 @@ namespace tenon::tools {
 namespace {
 
 constexpr const Verb* kVerbs[] = {
-    &kInfoVerb, &kVerifyVerb, &kDisVerb,       &kAsmVerb,
-    &kDiffVerb, &kProveVerb,  &kPartitionVerb, &kExportVerb,
-    &kJoinVerb, &kRunVerb,    &kGenVerb,       &kRuleVerb,
+    &kInfoVerb, &kScanVerb,  &kVerifyVerb,    &kDisVerb,    &kAsmVerb,
+    &kDiffVerb, &kProveVerb, &kPartitionVerb, &kExportVerb, &kJoinVerb,
+    &kRunVerb,  &kGenVerb,   &kRuleVerb,
 };
 
 constexpr size_t kSummaryColumn = 13;

@@ -12,6 +12,7 @@ namespace tenon::tools {
 extern const Verb kInfoVerb;
 extern const Verb kJoinVerb;
 extern const Verb kVerifyVerb;
+extern const Verb kScanVerb;
 extern const Verb kDisVerb;
 extern const Verb kAsmVerb;
 extern const Verb kDiffVerb;

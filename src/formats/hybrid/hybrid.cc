@@ -143,12 +143,6 @@ Expected<Program> ReadDocument(const JsonInput& json, const std::string& path,
 
 }  // namespace
 
-bool LooksLikeHybrid(std::string_view text) {
-  const std::string_view start = text.substr(0, 200);
-  return start.find("\"format\"") != std::string_view::npos &&
-         start.find("\"hybrid-") != std::string_view::npos;
-}
-
 Expected<Program> ReadHybrid(const std::string& path,
                              std::shared_ptr<Context> context,
                              const HybridReadOptions& options,

@@ -39,9 +39,6 @@ struct HybridReadOptions {
   ReadLimits limits;
 };
 
-// Whether the text starts like a hybrid document; for telling files apart.
-bool LooksLikeHybrid(std::string_view text);
-
 // `path` names the JSON file; its tensors are read from the file that it
 // names, beside it. Weights are mapped, not copied. The program's state
 // references aren't lifted and its children aren't joined.

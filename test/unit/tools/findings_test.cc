@@ -55,6 +55,23 @@ TEST(FindingsTest, SarifNamesEachCitedRuleOnce) {
             std::string::npos);
 }
 
+TEST(FindingsTest, SarifTellsFilesFromTheirMembers) {
+  Diagnostics diags;
+  diags.Error(Rule::kXPickle01,
+              Place::Offset("a b/m:1.pt2: data/w.pt: x/data.pkl", 7))
+      << "x";
+  diags.Error(Rule::kFile01, Place::Offset("cut.pt2", 9)) << "y";
+  const std::string sarif = FindingsAsSarif(diags);
+  EXPECT_NE(sarif.find("\"uri\": \"a%20b/m%3A1.pt2\""), std::string::npos)
+      << sarif;
+  EXPECT_NE(sarif.find("\"data/w.pt: x/data.pkl at byte 7\""),
+            std::string::npos)
+      << sarif;
+  // An offset in a member is none of the file.
+  EXPECT_EQ(sarif.find("\"byteOffset\": 7"), std::string::npos);
+  EXPECT_NE(sarif.find("\"byteOffset\": 9"), std::string::npos);
+}
+
 TEST(JsonWriterTest, EscapesAndRepairsText) {
   EXPECT_EQ(JsonQuote("a\"\\\n\t\x01"), "\"a\\\"\\\\\\n\\t\\u0001\"");
   EXPECT_EQ(JsonQuote("\xC3\xA9 \xE2\x82\xAC"), "\"\xC3\xA9 \xE2\x82\xAC\"");
