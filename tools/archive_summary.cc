@@ -43,7 +43,7 @@ ArchiveSummary SummariseArchive(Bytes bytes) {
   ArchiveSummary out;
   Diagnostics unused;
   const Expected<ZipArchive> zip =
-      ZipArchive::Open(bytes, nullptr, "", ZipLimits(), unused);
+      ZipArchive::Open(bytes, nullptr, "", ReadLimits(), unused);
   if (!zip) return out;
   const bool is_plain = zip->Find(kPlainModel) != nullptr;
   out.layout = is_plain ? 'A' : 'C';

@@ -82,11 +82,12 @@ std::string WithoutPythonsOwn(std::string_view text) {
 bool ParseAsPythonDoes(Bytes text, const std::string& name, JsonInput* json,
                        std::string* problem) {
   Diagnostics strict;
-  if (json->Parse(text, false, name, kMaxPythonJsonDepth, strict)) return true;
+  ReadLimits limits;
+  limits.max_depth = kMaxPythonJsonDepth;
+  if (json->Parse(text, false, name, limits, strict)) return true;
   Diagnostics lenient;
   const std::string plainer = WithoutPythonsOwn(AsText(text));
-  if (json->Parse(AsBytes(plainer), false, name, kMaxPythonJsonDepth,
-                  lenient)) {
+  if (json->Parse(AsBytes(plainer), false, name, limits, lenient)) {
     return true;
   }
   *problem = strict.FirstError();

@@ -76,7 +76,7 @@ bool StartsWith(Bytes bytes, std::string_view magic, size_t at = 0) {
 FileKind RecogniseZip(Bytes bytes) {
   Diagnostics unused;
   const Expected<ZipArchive> archive =
-      ZipArchive::Open(bytes, nullptr, "", ZipLimits(), unused);
+      ZipArchive::Open(bytes, nullptr, "", ReadLimits(), unused);
   if (!archive) return FileKind::kPt2;
   std::vector<std::string_view> names;
   for (const ZipMember& member : archive->members()) {
