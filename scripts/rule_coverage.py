@@ -5,7 +5,7 @@ A principle (J, D, L, S, R, M, P, T; docs/rules.md) needs a reason, an example,
 code that cites its id, and a test or text case that is named by it; see
 scripts/rule_index.py for how.
 
-A rule of the verifier (V-... except V-FILE, and W-...) needs
+A rule of the verifier (V-... and W-..., except those of file formats) needs
 
   - a check: its id in a comment in src/verify, at the line that checks it;
   - a failing case that reports this rule and no other: a text case all of whose
@@ -14,8 +14,8 @@ A rule of the verifier (V-... except V-FILE, and W-...) needs
   - a passing case: its id after `; Holds:` in test/cases, or after `// Holds:`
     in test/unit/verify.
 
-A rule about archives (V-FILE-...) or of the scan (X-...) needs code that reports
-it, and a test or case named by it: TEST(Pt2Reader, V_FILE_06_...),
+A rule about a file format (V-FILE-..., V-PTE-..., W-PTE-...) or of the scan (X-...)
+needs code that reports it, and a test or case named by it: TEST(Pt2Reader, V_FILE_06_...),
 V-FILE-04-missing-member.tenon.
 
 Ids that are cited but not stated are told, too. Exits with 1 when something is
@@ -27,6 +27,7 @@ import sys
 import rule_index
 
 ID = r"[VW]-[A-Z]+-\d+"
+FORMAT_ID = r"(?:V-FILE|V-PTE|W-PTE)-\d+"
 ROOT = rule_index.ROOT
 
 
@@ -80,7 +81,7 @@ def said_to_hold():
 
 def verifier_gaps():
     rules = [r for r in rule_index.diagnostic_rules()
-             if re.fullmatch(ID, r.id) and not r.id.startswith("V-FILE")]
+             if re.fullmatch(ID, r.id) and not re.fullmatch(FORMAT_ID, r.id)]
     cited = set(re.findall(ID, "\n".join(texts("src/verify", "*.cc"))))
     for what, known in (("code that cites it", cited),
                         ("failing case of its own", reported_alone(rules)),
@@ -92,17 +93,17 @@ def verifier_gaps():
         yield f"{rule_id}: cited in src/verify, but not in rules.def"
 
 
-def archive_gaps():
+def format_gaps():
     code = rule_index.code_by_rule()
     named = set()
     for text in texts("test/unit", "*_test.cc"):
         for test in re.findall(r"^TEST\w*\(\w+, (\w+)\)", text, re.M):
             named |= {w.replace("_", "-")
-                      for w in re.findall(r"(?:V_FILE|X_[A-Z]+)_\d+", test)}
+                      for w in re.findall(r"(?:V_FILE|V_PTE|W_PTE|X_[A-Z]+)_\d+", test)}
     for path in (ROOT / "test/cases").rglob("*.tenon"):
-        named |= set(re.findall(r"^(?:bad-)?(V-FILE-\d+)-", path.name))
+        named |= set(re.findall(rf"^(?:bad-)?({FORMAT_ID})-", path.name))
     for rule in rule_index.diagnostic_rules():
-        if not rule.id.startswith(("V-FILE", "X-")):
+        if not re.fullmatch(FORMAT_ID, rule.id):
             continue
         if rule.id not in code:
             yield f"{rule.id}: no code that reports it"
@@ -111,7 +112,7 @@ def archive_gaps():
 
 
 def main():
-    gaps = [*principle_gaps(), *verifier_gaps(), *archive_gaps()]
+    gaps = [*principle_gaps(), *verifier_gaps(), *format_gaps()]
     for gap in gaps:
         print(gap)
     num_rules = (len(rule_index.principles())

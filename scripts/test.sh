@@ -29,6 +29,10 @@ if [ -e $shared/corpus/pt2/slice.json ]; then
   run_part "damaged files" \
     $build/conformance broken $shared/corpus/pt2/broken/manifest.json \
     --known test/conformance/broken.tsv
+  run_part "ExecuTorch programs" \
+    $build/conformance pte $shared/corpus/pte/manifest.json
+  run_part "damaged .pte" \
+    $build/conformance broken $shared/corpus/pte/broken/manifest.json
   run_part "recorded operator calls" $build/conformance ops $shared/ops/vectors \
     --known test/conformance/ops_known_failures.tsv
 else

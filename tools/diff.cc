@@ -5,6 +5,7 @@
 #include "export/report.h"
 #include "graph_diff.h"
 #include "json_writer.h"
+#include "pte_verbs.h"
 #include "read_program.h"
 #include "sequence_diff.h"
 #include "state_diff.h"
@@ -182,6 +183,9 @@ std::string JsonDiff(const Program& a, const Program& b,
 }
 
 ExitCode Run(const CommandLine& line, Console& console) {
+  if (IsPte(line.arguments()[0]) && IsPte(line.arguments()[1])) {
+    return DiffPte(line, console);
+  }
   Diagnostics diags;
   ReadOptions read;
   read.limits = line.read_limits();
@@ -224,7 +228,8 @@ const Verb kDiffVerb = {
     "whatever the names and the order of nodes. Otherwise it aligns both "
     "graphs and shows removed (-), added (+) and changed (- +) nodes in the "
     "text form, with the line of Python that they come from where the file "
-    "says so. Ends with 0 when program and state are the same, else with 1.",
+    "says so. Two .pte are compared line by line in the listing that 'tenon "
+    "dis' gives. Ends with 0 when program and state are the same, else with 1.",
     "tenon diff before.pt2 after.pt2\n"
     "tenon diff --structure model.pt2 partitioned.pt2\n",
     kOptions,

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "console.h"
+#include "pte_verbs.h"
 #include "read_program.h"
 #include "text/text.h"
 #include "verbs.h"
@@ -26,6 +27,7 @@ constexpr Option kOptions[] = {
 constexpr uint64_t kMaxInlineBytes = uint64_t{1} << 30;
 
 ExitCode Run(const CommandLine& line, Console& console) {
+  if (IsPte(line.arguments()[0])) return DisPte(line, console);
   std::string error;
   const auto limit =
       line.GetCount("--inline-limit", 64, kMaxInlineBytes, &error);
@@ -81,7 +83,8 @@ const Verb kDisVerb = {
     "writes a program as text",
     "Writes a program in the text form, which holds all that the file holds "
     "and which 'tenon asm' reads back. Weights and payloads larger than the "
-    "inline limit go to a side file.",
+    "inline limit go to a side file. A .pte becomes a listing of its "
+    "methods, values, instructions and segments, which nothing reads back.",
     "tenon dis model.pt2 | less\n"
     "tenon dis model.pt2 -o model.tenon\n",
     kOptions,

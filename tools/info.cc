@@ -6,6 +6,7 @@
 #include "engine_summary.h"
 #include "json_writer.h"
 #include "other_file.h"
+#include "pte_verbs.h"
 #include "read_program.h"
 #include "size_text.h"
 #include "source_file.h"
@@ -358,6 +359,8 @@ std::string JsonInfo(const LoadedProgram& loaded, const Summary& summary,
 }
 
 ExitCode Run(const CommandLine& line, Console& console) {
+  const std::string& path = line.arguments()[0];
+  if (IsPte(path)) return InfoPte(line, console);
   Diagnostics diags;
   const Expected<SourceFile> source = OpenSource(line.arguments()[0], diags);
   if (!source) return Finish(diags, console);
@@ -395,7 +398,9 @@ const Verb kInfoVerb = {
     "as a Python-like call with types, symbolic sizes and their ranges, state "
     "by kind, mutations, operators by frequency, control flow, operators of "
     "other libraries, dtypes, devices, delegates and the wiring digest. No "
-    "weight is read. Of a file of another kind it says what it is, what opens "
+    "weight is read. Of a .pte it shows methods, memory, operators, backends, "
+    "segments, and how to call it. Of a file of another kind it says what it "
+    "is, what opens "
     "it, and what a scan finds.",
     "tenon info model.pt2\n"
     "tenon info --json model.pt2\n"

@@ -2,7 +2,9 @@
 #include "verify/verify.h"
 
 #include "console.h"
+#include "pte_verbs.h"
 #include "read_program.h"
+#include "size_text.h"
 #include "verbs.h"
 #include "verdict.h"
 
@@ -16,6 +18,8 @@ constexpr Option kOptions[] = {
      "Compares the checksums of all archive members. Reads every weight."},
     {"--method", 'm', "NAME",
      "The method to read. Default: 'model', or the only one."},
+    {"--data", 0, "FILE", "External data of a .pte, a .ptd.",
+     /*repeatable=*/true},
     {"--limit", 0, "N", "Shows at most N findings. Default: 100."},
     {"--quiet", 'q', "", "Says nothing about programs without findings."},
 };
@@ -41,8 +45,24 @@ std::string Fine(const std::string& path, const Program& program) {
       num_nodes += program.CountNodes(GraphId(g));
     }
   }
-  return path + ": fine (" + std::to_string(num_nodes) +
-         (num_nodes == 1 ? " node)\n" : " nodes)\n");
+  return path + ": fine (" + Count(num_nodes, "node") + ")\n";
+}
+
+// Each checks a file and says what is fine; the text only counts when nothing
+// was found.
+std::string VerifyProgram(const std::string& path, const ReadOptions& read,
+                          const VerifyOptions& verify, Diagnostics& diags) {
+  const Expected<LoadedProgram> loaded =
+      ReadProgram(path, std::make_shared<Context>(), read, diags);
+  const bool holds = loaded && Verify(loaded->program, verify, diags);
+  return holds ? Fine(path, loaded->program) : "";
+}
+
+std::string VerifyPteFile(const std::string& path, const CommandLine& line,
+                          Diagnostics& diags) {
+  const auto num_instructions = ReadAndVerifyPte(path, line, diags);
+  if (!num_instructions) return "";
+  return path + ": fine (" + Count(*num_instructions, "instruction") + ")\n";
 }
 
 ExitCode Run(const CommandLine& line, Console& console) {
@@ -65,13 +85,11 @@ ExitCode Run(const CommandLine& line, Console& console) {
   std::string fine;
   for (const std::string& path : line.arguments()) {
     Diagnostics diags(*limit);
-    const Expected<LoadedProgram> loaded =
-        ReadProgram(path, std::make_shared<Context>(), read, diags);
-    const bool holds = loaded && Verify(loaded->program, verify, diags);
+    const std::string text = IsPte(path)
+                                 ? VerifyPteFile(path, line, diags)
+                                 : VerifyProgram(path, read, verify, diags);
     Append(names_file ? path : "", diags, &all);
-    if (holds && diags.num_errors() + diags.num_warnings() == 0) {
-      fine += Fine(path, loaded->program);
-    }
+    if (diags.num_errors() + diags.num_warnings() == 0) fine += text;
   }
   console.ReportAsData(all);
   if (!line.Has("--quiet") && console.format() == FindingFormat::kText) {
@@ -99,6 +117,7 @@ const Verb kVerifyVerb = {
     "regions. The findings are the result and go to standard output; each "
     "names its rule, which 'tenon rule ID' explains.",
     "tenon verify model.pt2\n"
+    "tenon verify model.pte --data model.ptd\n"
     "tenon verify --lint --format sarif model.pt2 > findings.sarif\n",
     kOptions,
     Run};

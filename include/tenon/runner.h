@@ -40,6 +40,13 @@ class Runner {
   // were. The results are the outputs that are tensors, in order.
   Result<std::vector<OwnedTensor>> Run(
       const std::vector<std::pair<std::string, TensorView>>& inputs);
+  // The same, with results in the caller's memory: outputs by number, counting
+  // all that Model::outputs lists. A result is computed and then copied once. A
+  // buffer of another dtype or other sizes, and two that share memory, are
+  // errors, and leave state and inputs as they were.
+  Result<std::vector<OwnedTensor>> Run(
+      const std::vector<std::pair<std::string, TensorView>>& inputs,
+      const std::vector<std::pair<size_t, TensorView>>& outputs);
 
   // Puts the state back to what the file holds.
   void ResetState();

@@ -53,6 +53,28 @@ Tensor Borrow(const std::string& path, const TensorView& view,
                 *dtype, view.sizes, strides, 0);
 }
 
+// By number of the output; undefined where none is given.
+std::vector<Tensor> BorrowOutputs(
+    const Program& program,
+    const std::vector<std::pair<size_t, TensorView>>& outputs,
+    Diagnostics& diags) {
+  const size_t num_outputs = program.outputs(Program::kRoot).size();
+  std::vector<Tensor> buffers;
+  for (const auto& [number, view] : outputs) {
+    const std::string path = "output " + std::to_string(number);
+    if (number >= num_outputs) {
+      diags.Error(Rule::kS5, Place::Node(path)) << "there is no such output";
+      continue;
+    }
+    if (number >= buffers.size()) buffers.resize(number + 1);
+    if (buffers[number].defined()) {
+      diags.Error(Rule::kS5, Place::Node(path)) << "given twice";
+    }
+    buffers[number] = Borrow(path, view, diags);
+  }
+  return buffers;
+}
+
 }  // namespace
 
 Runner::Runner(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -74,6 +96,12 @@ Result<Runner> Runner::Load(const Model& model) {
 
 Result<std::vector<OwnedTensor>> Runner::Run(
     const std::vector<std::pair<std::string, TensorView>>& inputs) {
+  return Run(inputs, {});
+}
+
+Result<std::vector<OwnedTensor>> Runner::Run(
+    const std::vector<std::pair<std::string, TensorView>>& inputs,
+    const std::vector<std::pair<size_t, TensorView>>& outputs) {
   Diagnostics diags;
   const std::vector<std::string>& paths = impl_->paths;
   std::vector<RuntimeValue> values(paths.size());
@@ -100,8 +128,10 @@ Result<std::vector<OwnedTensor>> Runner::Run(
       diags.Error(Rule::kS5, Place::Node(paths[i])) << "isn't given";
     }
   }
+  const std::vector<Tensor> buffers = BorrowOutputs(program, outputs, diags);
   if (diags.num_errors() > 0) return api::ErrorsOf(diags);
-  const auto results = impl_->session->RunFlat(std::move(values), diags);
+  const auto results =
+      impl_->session->RunFlat(std::move(values), buffers, diags);
   if (!results) return api::ErrorsOf(diags);
   std::vector<OwnedTensor> out;
   for (const RuntimeValue& v : *results) {

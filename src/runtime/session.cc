@@ -6,6 +6,7 @@
 #include "analysis/effects.h"
 #include "ir/clone.h"
 #include "runtime/binding.h"
+#include "runtime/output_buffers.h"
 #include "runtime/scalar_boundary.h"
 
 namespace tenon {
@@ -206,7 +207,13 @@ void Session::FindWrittenInputs() {
 }
 
 Expected<std::vector<RuntimeValue>> Session::RunFlat(
-    std::vector<RuntimeValue> user_inputs, Diagnostics& diags) {
+    std::vector<RuntimeValue> inputs, Diagnostics& diags) {
+  return RunFlat(std::move(inputs), {}, diags);
+}
+
+Expected<std::vector<RuntimeValue>> Session::RunFlat(
+    std::vector<RuntimeValue> user_inputs, std::span<const Tensor> buffers,
+    Diagnostics& diags) {
   const auto symbols = CheckUserInputs(*program_, user_inputs, guards_, diags);
   if (!symbols) return Failure{};
   const Graph& root = program_->root();
@@ -248,7 +255,7 @@ Expected<std::vector<RuntimeValue>> Session::RunFlat(
     snapshot.Restore();
     return Failure{};
   }
-  auto results = Finish(std::move(*outputs), user_inputs, diags);
+  auto results = Finish(std::move(*outputs), user_inputs, buffers, diags);
   if (!results) snapshot.Restore();
   return results;
 }
@@ -256,7 +263,8 @@ Expected<std::vector<RuntimeValue>> Session::RunFlat(
 // Writes mutations back and keeps what the user gets.
 Expected<std::vector<RuntimeValue>> Session::Finish(
     std::vector<RuntimeValue> outputs,
-    const std::vector<RuntimeValue>& user_inputs, Diagnostics& diags) {
+    const std::vector<RuntimeValue>& user_inputs,
+    std::span<const Tensor> buffers, Diagnostics& diags) {
   struct Write {
     Tensor target;
     Tensor value;
@@ -302,6 +310,7 @@ Expected<std::vector<RuntimeValue>> Session::Finish(
     if (value.SharesStorage(target)) value = value.Clone();
     writes.push_back({target, std::move(value)});
   }
+  TENON_TRY(CheckOutputBuffers(buffers, results, diags));
   for (const Write& w : writes) {
     if (!w.target.storage()->writable() &&
         !w.target.storage()->MakeWritable()) {
@@ -319,6 +328,7 @@ Expected<std::vector<RuntimeValue>> Session::Finish(
     }
   }
   for (Write& w : writes) w.target.CopyFrom(w.value);
+  FillOutputBuffers(buffers, &results);
   return results;
 }
 

@@ -42,6 +42,12 @@ class Session {
   // a failure state and inputs are as before the call.
   Expected<std::vector<RuntimeValue>> RunFlat(std::vector<RuntimeValue> inputs,
                                               Diagnostics& diags);
+  // The same, with results put in memory of the caller's: `buffers` as in
+  // output_buffers.h. One copy per result; a buffer that doesn't fit is an
+  // error that changes nothing.
+  Expected<std::vector<RuntimeValue>> RunFlat(std::vector<RuntimeValue> inputs,
+                                              std::span<const Tensor> buffers,
+                                              Diagnostics& diags);
   // The same with the program's calling convention.
   Expected<PyTree> Run(const CallArguments& arguments, Diagnostics& diags);
 
@@ -62,7 +68,8 @@ class Session {
   void FindWrittenInputs();
   Expected<std::vector<RuntimeValue>> Finish(
       std::vector<RuntimeValue> outputs,
-      const std::vector<RuntimeValue>& user_inputs, Diagnostics& diags);
+      const std::vector<RuntimeValue>& user_inputs,
+      std::span<const Tensor> buffers, Diagnostics& diags);
 
   std::shared_ptr<const Program> program_;
   SessionOptions options_;

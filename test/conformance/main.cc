@@ -2,6 +2,8 @@
 //
 //   pt2     PATH is a manifest of exported programs: what Tenon makes of each
 //           is compared with what PyTorch recorded
+//   pte     PATH is a manifest of ExecuTorch programs, read, checked, written
+//           and read again
 //   broken  PATH is a manifest of damaged files; --known FILE says what is
 //           said of each
 //   hybrid  PATH is a folder of hybrid graphs with recorded calls
@@ -22,6 +24,7 @@
 #include "conformance/pt2/broken.h"
 #include "conformance/pt2/run.h"
 #include "conformance/pt2/side_by_side.h"
+#include "conformance/pte/pte.h"
 
 namespace tenon::conformance {
 namespace {
@@ -29,6 +32,11 @@ namespace {
 constexpr char kUsage[] =
     "usage: conformance KIND PATH [options]\n"
     "  pt2 MANIFEST     exported programs against PyTorch's recorded results\n"
+    "  pte MANIFEST     ExecuTorch programs: read, checked, written, read "
+    "again\n"
+    "                   --keep FOLDER leaves what was written there;\n"
+    "                   --inline-limit N moves payloads of more bytes out of\n"
+    "                   the tables\n"
     "  broken MANIFEST  damaged files, to be refused with an error\n"
     "                   --known FILE tells it: rule, place and message\n"
     "  hybrid FOLDER    hybrid graphs: joined, run, written; or refused\n"
@@ -47,7 +55,8 @@ constexpr char kUsage[] =
     "  --timeout S      seconds for one program (pt2; default 300)\n";
 
 struct Command {
-  std::string kind, path, program, known;
+  std::string kind, path, program, known, keep;
+  uint64_t inline_limit_bytes = 1 << 20;
   RunOptions options;
 };
 
@@ -74,6 +83,12 @@ std::optional<Command> ParseCommand(int argc, char** argv) {
       command.options.filter = argv[++i];
     } else if (word == "--program" && has_next) {
       command.program = argv[++i];
+    } else if (word == "--keep" && has_next) {
+      command.keep = argv[++i];
+    } else if (word == "--inline-limit" && has_next) {
+      const auto number = ParsePositive(argv[++i]);
+      if (!number) return std::nullopt;
+      command.inline_limit_bytes = *number;
     } else if (word == "--known" && has_next) {
       command.known = argv[++i];
     } else if ((word == "-j" || word == "--timeout") && has_next) {
@@ -97,6 +112,10 @@ int Main(int argc, char** argv) {
   const auto command = ParseCommand(argc, argv);
   if (command && command->kind == "pt2") {
     return RunPt2(command->path, command->options);
+  }
+  if (command && command->kind == "pte") {
+    return RunPte(command->path, command->keep, command->inline_limit_bytes,
+                  command->options);
   }
   if (command && command->kind == "broken") {
     return RunBroken(command->path, command->known, command->options);

@@ -41,6 +41,21 @@ bool FlatImage::Write(AtomicFile& file) const {
   return WriteZeros(size - at, file);
 }
 
+void PatchFlatHeader(std::string_view magic,
+                     std::initializer_list<uint64_t> numbers,
+                     std::string* tables) {
+  char* at = tables->data() + kOffsetBytes + kIdentifierBytes;
+  const auto put = [&](const void* from, size_t size) {
+    std::memcpy(at, from, size);
+    at += size;
+  };
+  const uint32_t length = static_cast<uint32_t>(
+      magic.size() + sizeof(uint32_t) + numbers.size() * sizeof(uint64_t));
+  put(magic.data(), magic.size());
+  put(&length, sizeof length);
+  for (const uint64_t number : numbers) put(&number, sizeof number);
+}
+
 FlatEncoder::FlatEncoder(std::string_view identifier, size_t header_bytes) {
   TENON_ASSERT(identifier.size() == kIdentifierBytes,
                "an identifier is four bytes");

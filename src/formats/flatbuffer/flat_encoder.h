@@ -12,6 +12,7 @@
 
 #include <array>
 #include <bit>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,13 @@ struct FlatImage {
   // False when `file` refuses; `file` is then at an unknown place.
   bool Write(AtomicFile& file) const;
 };
+
+// A header of the kind that ExecuTorch's formats put behind the identifier: a
+// magic of four bytes, the header's length, numbers. Overwrites zeros that were
+// left for it (FlatEncoder's constructor).
+void PatchFlatHeader(std::string_view magic,
+                     std::initializer_list<uint64_t> numbers,
+                     std::string* tables);
 
 class FlatEncoder {
  public:

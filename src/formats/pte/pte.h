@@ -11,9 +11,6 @@
 
 namespace tenon {
 
-// Whether the bytes carry the identifier of a .pte.
-bool LooksLikePte(Bytes bytes);
-
 // Reads the tables; what they refer to are views of the mapped file, which the
 // program keeps alive, and is not touched. Reports what is wrong with the
 // file's structure (V-PTE-01 to V-PTE-07); VerifyPte looks at the rest.

@@ -1,6 +1,6 @@
 #include "formats/pte/pte_header.h"
 
-#include <cstring>
+#include "formats/flatbuffer/flat_encoder.h"
 
 namespace tenon {
 namespace {
@@ -75,17 +75,10 @@ Expected<PteHeader> ReadPteHeader(Bytes file_bytes, const std::string& file,
 }
 
 void PatchPteHeader(const PteHeader& header, std::string* tables) {
-  char* at = tables->data() + kHeaderOffset;
-  const auto put = [&](const void* from, size_t size) {
-    std::memcpy(at, from, size);
-    at += size;
-  };
-  const uint32_t length = kPteHeaderBytes;
-  put(kMagic.data(), kMagic.size());
-  put(&length, sizeof length);
-  put(&header.program_bytes, sizeof header.program_bytes);
-  put(&header.segments.base, sizeof header.segments.base);
-  put(&header.segments.size, sizeof header.segments.size);
+  PatchFlatHeader(
+      kMagic,
+      {header.program_bytes, header.segments.base, header.segments.size},
+      tables);
 }
 
 }  // namespace tenon

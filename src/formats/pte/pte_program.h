@@ -333,13 +333,6 @@ struct PteNamedData {
   friend bool operator==(const PteNamedData&, const PteNamedData&) = default;
 };
 
-// A place among the segments, counted from where the first one starts.
-struct PteDataSegment {
-  static constexpr std::string_view kTable = "DataSegment";
-  uint64_t offset = 0;
-  uint64_t size = 0;
-};
-
 // Of segments, unless more is asked for.
 constexpr uint64_t kPteSegmentAlignment = 128;
 // Of payloads inside the tables.

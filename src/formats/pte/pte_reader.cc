@@ -9,15 +9,8 @@ namespace tenon {
 namespace {
 
 constexpr FlatRules kRules = {Rule::kPte03, Rule::kPte05, Rule::kPte04};
-constexpr size_t kIdentifierOffset = 4;
 
 }  // namespace
-
-bool LooksLikePte(Bytes bytes) {
-  // Any version: the reader says which one it wants.
-  return AsText(bytes).size() >= kIdentifierOffset + 2 &&
-         AsText(bytes).substr(kIdentifierOffset, 2) == "ET";
-}
 
 Expected<PteProgram> ReadPte(Bytes bytes, std::shared_ptr<const void> owner,
                              const std::string& file, Diagnostics& diags) {

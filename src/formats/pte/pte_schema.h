@@ -5,6 +5,7 @@
 
 #include "formats/flatbuffer/flat_blob.h"
 #include "formats/pte/pte_program.h"
+#include "formats/pte/segments.h"
 
 namespace tenon {
 
@@ -218,12 +219,6 @@ void Fields(Codec& c, typename Codec::template Ref<PteInlineConstant> b) {
 template <typename Codec>
 void Fields(Codec& c, typename Codec::template Ref<PteInlinePayload> b) {
   c.Blob("data", b.data, FlatPresence::kUsual, kPteInlineAlignment);
-}
-
-template <typename Codec>
-void Fields(Codec& c, typename Codec::template Ref<PteDataSegment> s) {
-  c.Scalar("offset", s.offset);
-  c.Scalar("size", s.size);
 }
 
 template <typename Codec>

@@ -7,11 +7,24 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
-#include "formats/pte/pte_program.h"
+#include "formats/flatbuffer/flat_blob.h"
 #include "support/atomic_file.h"
 #include "support/expected.h"
 
 namespace tenon {
+
+// A place among the segments, counted from where the first one starts.
+struct PteDataSegment {
+  static constexpr std::string_view kTable = "DataSegment";
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+template <typename Codec>
+void Fields(Codec& c, typename Codec::template Ref<PteDataSegment> s) {
+  c.Scalar("offset", s.offset);
+  c.Scalar("size", s.size);
+}
 
 // Where the segments of a file lie.
 struct SegmentArea {

@@ -11,6 +11,7 @@
 
 #include "conformance/pt2/broken_table.h"
 #include "conformance/pt2/step_report.h"
+#include "conformance/pte/pte.h"
 #include "formats/pt2/pt2.h"
 #include "verify/verify.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 struct BrokenFile {
   std::string name, path, expected;
+  bool is_pte = false;
 
   bool may_accept() const { return expected.starts_with("accept"); }
   bool may_refuse() const {
@@ -30,20 +32,25 @@ struct BrokenFile {
 Expected<std::vector<BrokenFile>> ReadBrokenManifest(const std::string& path,
                                                      Diagnostics& diags) {
   simdjson::dom::parser parser;
+  simdjson::dom::element manifest;
   simdjson::dom::array entries;
-  if (parser.load(path)["files"].get(entries)) {
+  const bool is_read = !parser.load(path).get(manifest);
+  const bool is_pte = is_read && !manifest["entries"].get(entries);
+  if (!is_read || (!is_pte && manifest["files"].get(entries))) {
     return diags.Error(Rule::kIo, Place::File(path))
-           << "not a manifest with 'files'";
+           << "not a manifest with 'files' or 'entries'";
   }
   const auto folder = std::filesystem::path(path).parent_path();
   std::vector<BrokenFile> files;
   for (simdjson::dom::element entry : entries) {
     std::string_view name, expected;
-    if (entry["file"].get(name) || entry["expected"].get(expected)) {
+    if (entry[is_pte ? "pte" : "file"].get(name) ||
+        entry[is_pte ? "must" : "expected"].get(expected)) {
       return diags.Error(Rule::kUsage, Place::File(path))
-             << "an entry without 'file' or 'expected'";
+             << "an entry without a file, or what is expected of it";
     }
-    files.push_back({std::string(name), folder / name, std::string(expected)});
+    files.push_back(
+        {std::string(name), folder / name, std::string(expected), is_pte});
   }
   return files;
 }
@@ -84,6 +91,7 @@ std::string Row(const Diagnostic* error) {
 }
 
 CheckResult CheckBroken(const BrokenFile& file, const BrokenTable& table) {
+  if (file.is_pte) return CheckBrokenPte(file.name, file.path, file.expected);
   StepReport report(file.name);
   Diagnostics diags;
   Pt2ReadOptions options;
@@ -135,7 +143,8 @@ int RunBroken(const std::string& manifest, const std::string& table_path,
               const RunOptions& options) {
   Diagnostics diags;
   const auto files = ReadBrokenManifest(manifest, diags);
-  const auto table = ReadBrokenTable(table_path, diags);
+  const auto table = table_path.empty() ? Expected<BrokenTable>(BrokenTable())
+                                        : ReadBrokenTable(table_path, diags);
   if (!files || !table) {
     std::fputs(diags.ToString().c_str(), stderr);
     return 2;

@@ -19,8 +19,10 @@ namespace tenon::conformance {
 //     recorded as an error has the reason in its row;
 //   - place and message mention all that the record puts into quotes.
 //
-// A row without its file fails, too. Prints as RunPt2 does; with `verbose` each
-// file's rule, place and message, as a row has them.
+// A row without its file fails, too. A manifest {"entries": [{"pte", "must"},
+// ..]} lists damaged .pte files instead, which need no table (CheckBrokenPte).
+// Prints as RunPt2 does; with `verbose` each file's rule, place and message, as
+// a row has them.
 int RunBroken(const std::string& manifest, const std::string& table,
               const RunOptions& options);
 

@@ -75,6 +75,34 @@ TEST(Api, RunsFromTheCallersMemoryAndKeepsState) {
   EXPECT_EQ(value(first), value(third));
 }
 
+// K6-18
+TEST(Api, ResultsGoToTheCallersMemory) {
+  const auto model = tenon::Model::Open(kCounter);
+  ASSERT_TRUE(model);
+  auto runner = tenon::Runner::Load(*model);
+  ASSERT_TRUE(runner);
+  const std::string path = model->inputs()[0].path;
+  tenon::TensorView x{"float32", SizesOf(model->inputs()[0].type), {}, nullptr};
+  std::vector<float> ones(64, 1.0f);
+  x.data = ones.data();
+  const auto plain = runner->Run({{path, x}});
+  ASSERT_TRUE(plain);
+  tenon::TensorView y = (*plain)[0].view;
+  std::vector<float> mine(64, -1.0f);
+  y.data = mine.data();
+  y.strides.clear();
+  runner->ResetState();
+  const auto result = runner->Run({{path, x}}, {{0, y}});
+  ASSERT_TRUE(result) << result.errors()[0].message;
+  EXPECT_EQ((*result)[0].view.data, mine.data());
+  EXPECT_EQ(mine[0], *static_cast<const float*>((*plain)[0].view.data));
+  y.dtype = "int32";
+  const auto wrong = runner->Run({{path, x}}, {{0, y}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.errors()[0].rule, "S-5");
+  EXPECT_FALSE(runner->Run({{path, x}}, {{99, y}}));
+}
+
 TEST(Api, WrongInputsAreErrors) {
   const auto model = tenon::Model::Open(kCounter);
   ASSERT_TRUE(model);

@@ -175,6 +175,76 @@ TEST(Session, StateCarriesOverAndAFailedCallChangesNone) {
   EXPECT_EQ(*session->State("n").data<float>(), 0);
 }
 
+// y = x + 1; the input is returned, too.
+constexpr std::string_view kPlusOne = R"(tenon 1
+in_spec ((*,), {})
+out_spec (*, *)
+graph @main(%x : f32[2]) {
+  %y : f32[2] = aten.add.Tensor(%x, 1)
+  return (%y, %x)
+}
+)";
+
+// K6-18
+TEST(Session, ResultsGoToTheCallersBuffers) {
+  const auto session = Load(kPlusOne);
+  Tensor y = Filled({2}, 0);
+  for (int i = 0; i < 1000; ++i) {
+    Diagnostics diags;
+    const Tensor buffers[] = {y};
+    const auto out =
+        session->RunFlat({Filled({2}, static_cast<float>(i))}, buffers, diags);
+    ASSERT_TRUE(out) << diags.ToString();
+    EXPECT_EQ(diags.ToString(), "");
+    EXPECT_EQ(y.data<float>()[0], static_cast<float>(i + 1));
+    EXPECT_TRUE((*out)[0].tensor().SharesStorage(y));
+  }
+}
+
+// The second output is the input, whose memory takes the first one: its value
+// is kept.
+TEST(Session, ABufferOverAnInputKeepsWhatIsReturned) {
+  const auto session = Load(kPlusOne);
+  Diagnostics diags;
+  Tensor x = Filled({2}, 1);
+  const Tensor buffers[] = {x};
+  const auto out = session->RunFlat({x}, buffers, diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  EXPECT_EQ(x.data<float>()[0], 2);
+  EXPECT_EQ((*out)[1].tensor().data<float>()[0], 1);
+}
+
+TEST(Session, S5BuffersThatDontFitChangeNothing) {
+  const auto session = Load(kCounter);
+  const auto expect_error = [&](std::vector<Tensor> buffers,
+                                std::string_view part) {
+    Diagnostics diags;
+    EXPECT_FALSE(session->RunFlat({Index(1)}, buffers, diags));
+    ASSERT_EQ(diags.num_errors(), 1u) << diags.ToString();
+    EXPECT_EQ(diags.all()[0].rule, Rule::kS5);
+    EXPECT_NE(diags.FirstError().find(part), std::string::npos)
+        << diags.ToString();
+    EXPECT_EQ(*session->State("n").data<float>(), 0);
+  };
+  const Tensor fitting = Filled({1}, 0);
+  expect_error({Filled({2}, 0)}, "the buffer is f32[2], the result f32[1]");
+  expect_error({Tensor::Zeros(DType::kInt32, {1})}, "the buffer is i32[1]");
+  expect_error({Tensor(), fitting}, "there are only 1 outputs");
+  const float one = 1;
+  expect_error(
+      {Tensor(Storage::BorrowConst(
+                  {reinterpret_cast<const std::byte*>(&one), 4}, nullptr),
+              DType::kFloat32, {1}, {1}, 0)},
+      "can't be written");
+  const auto plus_one = Load(kPlusOne);
+  Diagnostics diags;
+  const Tensor shared = Filled({2}, 0);
+  const Tensor both[] = {shared, shared};
+  EXPECT_FALSE(plus_one->RunFlat({Filled({2}, 1)}, both, diags));
+  EXPECT_EQ(diags.FirstError(),
+            "the buffer shares memory with that of output 0");
+}
+
 TEST(Binding, SolvesDerivedSizes) {
   Context context;
   SymbolScope scope;
