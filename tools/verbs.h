@@ -22,6 +22,9 @@ extern const Verb kExportVerb;
 extern const Verb kRunVerb;
 extern const Verb kGenVerb;
 extern const Verb kRuleVerb;
+extern const Verb kWeightsVerb;
+extern const Verb kStripVerb;
+extern const Verb kSizeVerb;
 
 // In the order of the help.
 std::span<const Verb* const> AllVerbs();

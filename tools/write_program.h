@@ -26,7 +26,7 @@ Expected<Pt2WriteOptions> Pt2OptionsOf(const CommandLine& line,
 
 // A .pt2, read back and proved before it appears; or, where the name ends in
 // ".tenon", the text form with large weights and payloads in FILE.bin beside
-// it. What a .pt2 changes on purpose is said on stderr.
+// it. What a .pt2 changes on purpose is said on stderr; `options` are for it.
 Status WriteProgram(const Program& program, const std::string& path,
                     const Pt2WriteOptions& options, Console& console,
                     Diagnostics& diags);

@@ -5,6 +5,7 @@
 
 #include "analysis/effects.h"
 #include "ir/clone.h"
+#include "ir/stripped.h"
 #include "runtime/binding.h"
 #include "runtime/output_buffers.h"
 #include "runtime/scalar_boundary.h"
@@ -153,8 +154,13 @@ Status Session::LoadState(Diagnostics& diags) {
     std::shared_ptr<Storage>& storage = storages_[entry.storage.index];
     const Place place = Place::Node(std::string(program_->view(entry.fqn)));
     if (table.storage(entry.storage).is_weightless) {
+      if (!IsStripped(*program_)) {
+        return diags.Error(Rule::kUnsupported, place)
+               << "the program was saved without this tensor's values";
+      }
       return diags.Error(Rule::kUnsupported, place)
-             << "the program was saved without this tensor's values";
+             << "the program's weights were stripped; 'tenon weights FILE "
+                "--from WEIGHTS -o OUT' puts them back";
     }
     if (type.layout != Layout::kStrided) {
       return diags.Error(Rule::kUnsupported, place)

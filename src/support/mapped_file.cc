@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "support/mapped_pages.h"
+
 namespace tenon {
 namespace {
 
@@ -43,12 +45,14 @@ std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path,
       return nullptr;
     }
     mapped->bytes_ = {static_cast<const std::byte*>(at), size};
+    RememberMapping(mapped->bytes_);
   }
   return mapped;
 }
 
 MappedFile::~MappedFile() {
   if (!bytes_.empty()) {
+    ForgetMapping(bytes_);
     munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 }

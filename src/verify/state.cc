@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "support/checked.h"
+#include "ir/reach.h"
 #include "verify/verification.h"
 
 namespace tenon {
@@ -28,24 +28,6 @@ bool IsAllLiteral(const Type& t) {
     if (!s.is_literal() || s.value < 0) return false;
   }
   return true;
-}
-
-// Bytes from the storage's start to the end of the last element; nullopt when
-// they can't be counted. An empty tensor reaches nothing.
-std::optional<int64_t> ReachBytes(const Type& t) {
-  std::optional<int64_t> last = t.storage_offset.value;
-  for (size_t d = 0; d < t.sizes.size(); ++d) {
-    if (t.sizes[d].value == 0) return 0;
-  }
-  for (size_t d = 0; d < t.sizes.size(); ++d) {
-    const auto step = CheckedMul(t.sizes[d].value - 1, t.strides[d].value);
-    if (!step) return std::nullopt;
-    last = CheckedAdd(*last, *step);
-    if (!last) return std::nullopt;
-  }
-  const auto count = CheckedAdd(*last, 1);
-  return count ? CheckedMul(*count, static_cast<int64_t>(SizeBytes(t.dtype)))
-               : std::nullopt;
 }
 
 void CheckEntry(const Verification& v, const StateEntry& entry) {
@@ -85,7 +67,7 @@ void CheckEntry(const Verification& v, const StateEntry& entry) {
   }
   // V-STATE-04: the view lies inside.
   const auto reach = ReachBytes(type);
-  if (!reach || static_cast<uint64_t>(*reach) > size_bytes) {
+  if (!reach || *reach > size_bytes) {
     auto error = EntryError(v, Rule::kState04, entry);
     if (reach) {
       error << "the view reaches byte " << *reach << " of a storage of "

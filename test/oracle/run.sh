@@ -6,8 +6,9 @@
 # Writes every program of the corpus again (`export --backend none`) and asks
 # PyTorch whether it opens the copy, computes what was recorded for the original,
 # and finds the same program (corpus.py). Then joins every hybrid graph and lets
-# PyTorch run the result, and compares cuts with those of PyTorch's partitioner.
-# Ends with "N passed, N failed".
+# PyTorch run the result, compares weights that go to safetensors and back with
+# PyTorch's state dicts, and cuts with those of PyTorch's partitioner. Ends with
+# "N passed, N failed".
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tenon=$(realpath "$1")
@@ -35,6 +36,23 @@ failed=$((failed + f))
   >"$work/hybrid"
 cat "$work/hybrid"
 read -r p f < <(tail -n 1 "$work/hybrid" | awk '{print $1, $3}')
+passed=$((passed + p))
+failed=$((failed + f))
+# Weights as files, against PyTorch's state dicts.
+mapfile -t programs < <("$python" -c '
+import json, sys
+for entry in json.load(open(sys.argv[1]))["programs"]:
+    print(sys.argv[2] + "/" + entry["file"])' "$shared/corpus/pt2/slice.json" "$shared/corpus/pt2")
+"$python" -W ignore "$here/check_weights.py" "$tenon" "${programs[@]}" \
+  >"$work/weights" 2>"$work/weights.log"
+cat "$work/weights"
+if counts=$(tail -n 1 "$work/weights" | grep -E '^[0-9]+ passed, [0-9]+ failed$')
+then
+  read -r p f < <(awk '{print $1, $3}' <<<"$counts")
+else
+  read -r p f <<<"0 1"
+  tail -n 3 "$work/weights.log"
+fi
 passed=$((passed + p))
 failed=$((failed + f))
 # Cuts, against PyTorch's own partitioner.

@@ -4,6 +4,7 @@
 
 #include "formats/json/json_text.h"
 #include "formats/pt2/plain_zip.h"
+#include "formats/pt2/stripped.h"
 
 namespace tenon {
 namespace {
@@ -104,7 +105,9 @@ Status Pt2Archive::WantText(const std::string& name, std::string_view text,
 
 Status Pt2Archive::CheckHousekeeping(Diagnostics& diags) {
   TENON_TRY(WantText("archive_format", "pt2", diags));
-  TENON_TRY(WantText("archive_version", "0", diags));
+  const bool is_stripped = Has(std::string(kStrippedMember));
+  TENON_TRY(
+      WantText("archive_version", is_stripped ? kStrippedVersion : "0", diags));
   if (Has("byteorder")) TENON_TRY(WantText("byteorder", "little", diags));
   const std::string name = Has("version") ? "version" : ".data/version";
   if (!Has(name)) {

@@ -22,7 +22,8 @@ struct Pt2ReadOptions {
   // Compare members' checksums with the directory. Touches every weight.
   bool check_crc = false;
   // Programs saved without their weights (from fake tensors) have empty records
-  // where tensors have elements; so have damaged ones. Accepted only on demand.
+  // where tensors have elements; so have damaged ones. Accepted only on demand,
+  // and of files that say that they were stripped (stripped.h).
   bool allow_weightless = false;
 };
 

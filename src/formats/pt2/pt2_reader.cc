@@ -4,6 +4,7 @@
 #include "formats/pt2/pt2.h"
 #include "formats/pt2/read_model.h"
 #include "formats/pt2/read_state.h"
+#include "formats/pt2/stripped.h"
 #include "support/mapped_file.h"
 
 namespace tenon {
@@ -11,6 +12,7 @@ namespace {
 
 // Members that the writer makes anew, or that are understood.
 bool IsHousekeeping(std::string_view name) {
+  if (name == kStrippedMember) return false;
   return name == "archive_format" || name == "archive_version" ||
          name == "version" || name == ".data/version" || name == "byteorder" ||
          name == ".data/serialization_id" ||

@@ -4,6 +4,7 @@
 #include "formats/pt2/plain_zip.h"
 #include "formats/pt2/pt2.h"
 #include "formats/pt2/schema_check.h"
+#include "formats/pt2/stripped.h"
 #include "formats/pt2/write_delegates.h"
 #include "formats/pt2/write_model.h"
 #include "formats/pt2/write_pickled_state.h"
@@ -124,7 +125,8 @@ class ArchiveWriter {
 
   Status WriteHousekeeping() {
     TENON_TRY(Add("archive_format", AsBytes("pt2")));
-    TENON_TRY(Add("archive_version", AsBytes("0")));
+    TENON_TRY(Add("archive_version",
+                  AsBytes(IsStripped(program_) ? kStrippedVersion : "0")));
     TENON_TRY(Add(".data/version", AsBytes(kDataVersion)));
     TENON_TRY(Add("byteorder", AsBytes("little")));
     return Add(".data/serialization_id", AsBytes(zip_.SerializationId()));

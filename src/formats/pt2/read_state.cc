@@ -6,6 +6,7 @@
 #include "formats/pickle/pickle_scan.h"
 #include "formats/pickle/torch_save.h"
 #include "formats/pt2/plain_zip.h"
+#include "formats/pt2/stripped.h"
 #include "support/checked.h"
 
 namespace tenon {
@@ -301,8 +302,10 @@ Expected<StorageId> StateReader::ReadStorage(Section section,
 Status StateReader::CheckView(const Type& type, StorageId storage,
                               const JsonPath& path, const JsonInput& json) {
   StorageRecord& record = program_.state.storages[storage.index];
+  const bool may_be_empty =
+      options_.allow_weightless || archive_.Has(std::string(kStrippedMember));
   const std::string problem =
-      CheckStoredTensor(type, record.bytes.size(), options_.allow_weightless);
+      CheckStoredTensor(type, record.bytes.size(), may_be_empty);
   if (!problem.empty()) {
     return json.Error(path, Rule::kFile08) << problem;
   }

@@ -10,6 +10,7 @@
 #include "support/atomic_file.h"
 #include "support/checked.h"
 #include "support/mapped_file.h"
+#include "tensor/row_major.h"
 
 namespace tenon {
 namespace {
@@ -67,14 +68,10 @@ size_t Alignment(DType dtype) {
 
 class Reader {
  public:
-  Reader(Bytes payload, std::shared_ptr<const void> keep_alive,
-         const std::string& file, Diagnostics& diags)
-      : payload_(payload),
-        keep_alive_(std::move(keep_alive)),
-        file_(file),
-        diags_(diags) {}
+  Reader(Bytes payload, const std::string& file, Diagnostics& diags)
+      : payload_(payload), file_(file), diags_(diags) {}
 
-  Expected<Safetensors> Read(const simdjson::dom::object& header) {
+  Expected<SafetensorsIndex> Read(const simdjson::dom::object& header) {
     for (const auto field : header) {
       if (!names_.insert(std::string(field.key)).second) {
         return Error() << "tensor '" << field.key << "' is listed twice";
@@ -141,8 +138,9 @@ class Reader {
                      << " bytes, which isn't what its shape and dtype take";
     }
     ranges_.emplace_back(begin, end);
-    return AddTensor(name, *dtype, std::move(sizes),
-                     payload_.subspan(begin, end - begin));
+    out_.items.push_back({std::string(name), *dtype, std::move(sizes),
+                          payload_.subspan(begin, end - begin)});
+    return {};
   }
 
   Status ReadSizes(std::string_view name, const simdjson::dom::array& shape,
@@ -159,20 +157,6 @@ class Reader {
       }
       sizes->push_back(size);
     }
-    return {};
-  }
-
-  Status AddTensor(std::string_view name, DType dtype, Sizes sizes,
-                   Bytes bytes) {
-    auto storage = Storage::BorrowConst(bytes, keep_alive_);
-    const auto address = reinterpret_cast<uintptr_t>(bytes.data());
-    if (address % Alignment(dtype) != 0 && !storage->MakeWritable()) {
-      return Error() << "no memory for a copy of tensor '" << name << "'";
-    }
-    Sizes strides = ContiguousStrides(sizes);
-    out_.tensors.push_back(
-        {std::string(name), Tensor(std::move(storage), dtype, std::move(sizes),
-                                   std::move(strides), 0)});
     return {};
   }
 
@@ -193,12 +177,11 @@ class Reader {
   }
 
   Bytes payload_;
-  std::shared_ptr<const void> keep_alive_;
   const std::string& file_;
   Diagnostics& diags_;
   std::unordered_set<std::string> names_;
   std::vector<std::pair<uint64_t, uint64_t>> ranges_;
-  Safetensors out_;
+  SafetensorsIndex out_;
 };
 
 void AppendJsonString(std::string_view text, std::string* out) {
@@ -273,10 +256,11 @@ const Tensor* Safetensors::Find(std::string_view name) const {
   return nullptr;
 }
 
-Expected<Safetensors> ReadSafetensors(Bytes bytes,
-                                      std::shared_ptr<const void> keep_alive,
-                                      const std::string& file,
-                                      Diagnostics& diags) {
+bool HasSafetensorsName(DType dtype) { return !DTypeText(dtype).empty(); }
+
+Expected<SafetensorsIndex> ReadSafetensorsIndex(Bytes bytes,
+                                                const std::string& file,
+                                                Diagnostics& diags) {
   ByteCursor cursor(bytes);
   const auto header_bytes = cursor.Read<uint64_t>();
   if (!header_bytes) {
@@ -300,9 +284,31 @@ Expected<Safetensors> ReadSafetensors(Bytes bytes,
            << "the header isn't a JSON object: "
            << simdjson::error_message(error);
   }
-  Reader reader(bytes.subspan(cursor.offset()), std::move(keep_alive), file,
-                diags);
-  return reader.Read(object);
+  return Reader(bytes.subspan(cursor.offset()), file, diags).Read(object);
+}
+
+Expected<Safetensors> ReadSafetensors(Bytes bytes,
+                                      std::shared_ptr<const void> keep_alive,
+                                      const std::string& file,
+                                      Diagnostics& diags) {
+  TENON_ASSIGN(SafetensorsIndex index,
+               ReadSafetensorsIndex(bytes, file, diags));
+  Safetensors out;
+  out.metadata = std::move(index.metadata);
+  for (SafetensorsItem& item : index.items) {
+    auto storage = Storage::BorrowConst(item.bytes, keep_alive);
+    const auto address = reinterpret_cast<uintptr_t>(item.bytes.data());
+    if (address % Alignment(item.dtype) != 0 && !storage->MakeWritable()) {
+      return diags.Error(Rule::kIo, Place::File(file))
+             << "no memory for a copy of tensor '" << item.name << "'";
+    }
+    Sizes strides = ContiguousStrides(item.sizes);
+    out.tensors.push_back(
+        {std::move(item.name),
+         Tensor(std::move(storage), item.dtype, std::move(item.sizes),
+                std::move(strides), 0)});
+  }
+  return out;
 }
 
 Expected<Safetensors> OpenSafetensors(const std::string& path,
@@ -341,15 +347,8 @@ Status WriteSafetensors(const std::string& path, const Safetensors& content,
     return io_error();
   }
   for (const NamedTensor& entry : content.tensors) {
-    if (entry.tensor.numel() == 0) continue;
-    const Tensor dense = entry.tensor.Contiguous();
-    if (!dense.defined()) {
-      return diags.Error(Rule::kIo, Place::File(path))
-             << "no memory for a copy of tensor '" << entry.name << "'";
-    }
-    if (!file.Write(Bytes(dense.raw(), PayloadBytes(dense)))) {
-      return io_error();
-    }
+    const auto write = [&](Bytes block) { return file.Write(block); };
+    if (!VisitRowMajor(entry.tensor, write)) return io_error();
   }
   if (!file.Commit()) return io_error();
   return {};

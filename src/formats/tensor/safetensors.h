@@ -36,6 +36,27 @@ struct Safetensors {
   const Tensor* Find(std::string_view name) const;
 };
 
+// One payload, as the header lists it.
+struct SafetensorsItem {
+  std::string name;
+  DType dtype = DType::kUnknown;
+  Sizes sizes;
+  Bytes bytes;  // of the file; aligned to nothing
+};
+
+struct SafetensorsIndex {
+  std::vector<SafetensorsItem> items;  // in the header's order
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+// Reads the header and touches no payload.
+Expected<SafetensorsIndex> ReadSafetensorsIndex(Bytes bytes,
+                                                const std::string& file,
+                                                Diagnostics& diags);
+
+// Whether the format has a name for the dtype: not for complex32, complex128.
+bool HasSafetensorsName(DType dtype);
+
 // The tensors borrow `bytes`, which `keep_alive` holds; a payload that isn't
 // aligned for its dtype is copied. `file` names the bytes in diagnostics.
 Expected<Safetensors> ReadSafetensors(Bytes bytes,
@@ -46,9 +67,9 @@ Expected<Safetensors> ReadSafetensors(Bytes bytes,
 Expected<Safetensors> OpenSafetensors(const std::string& path,
                                       Diagnostics& diags);
 
-// Writes in the order given; strided tensors become row-major. The header is
-// padded so that payloads start at a multiple of 8. Kinds that the format
-// lacks (complex128, complex32) are an error.
+// Writes in the order given, block by block; strided tensors become row-major.
+// The header is padded so that payloads start at a multiple of 8. Kinds that
+// the format lacks (complex128, complex32) are an error.
 Status WriteSafetensors(const std::string& path, const Safetensors& content,
                         Diagnostics& diags);
 

@@ -1,10 +1,12 @@
 #include "formats/zip/zip_writer.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "formats/zip/zip_layout.h"
 #include "formats/zip/zip_reader.h"
 #include "support/hash.h"
+#include "support/mapped_pages.h"
 
 namespace tenon {
 namespace {
@@ -12,6 +14,8 @@ namespace {
 using namespace zip;
 
 constexpr uint64_t kAlignmentBytes = 64;
+// A payload goes to checksum and file in pieces that a cache holds.
+constexpr size_t kPieceBytes = size_t{1} << 20;
 constexpr uint16_t kVersionZip64 = 45;
 // Unix, zip specification 3.0: what PyTorch's writer states.
 constexpr uint16_t kMadeBy = 0x031E;
@@ -221,10 +225,18 @@ bool ZipWriter::Add(std::string_view name, Bytes bytes) {
   if (entry.name.empty()) return false;
   entry.offset = offset_;
   entry.size = bytes.size();
-  // Only lengths count where nothing is written.
-  if (sink_ != Sink::kNowhere) entry.crc = ZipCrc(bytes);
-  return Write(LocalHeader(entry.name, entry.size, entry.offset)) &&
-         Write(bytes) && WriteDescriptor(std::move(entry));
+  if (!Write(LocalHeader(entry.name, entry.size, entry.offset))) return false;
+  while (!bytes.empty()) {
+    const Bytes piece = bytes.first(std::min(bytes.size(), kPieceBytes));
+    if (!Write(piece)) return false;
+    // Only lengths count where nothing is written.
+    if (sink_ != Sink::kNowhere) {
+      entry.crc = ZipCrc(piece, entry.crc);
+      ReleasePages(piece);
+    }
+    bytes = bytes.subspan(piece.size());
+  }
+  return WriteDescriptor(std::move(entry));
 }
 
 bool ZipWriter::AddContainer(std::string_view name, std::string root,

@@ -28,7 +28,8 @@ class ZipWriter {
   // The same into memory, for containers that are members themselves. `out`
   // has to be empty, and is whole after WriteDirectory; Commit isn't for it.
   bool OpenMemory(std::string* out, std::string root);
-  // One member, whole. `name` must be plain and new.
+  // One member, whole. `name` must be plain and new. Of a mapped file that the
+  // bytes lie in, no more than a piece is resident at a time.
   bool Add(std::string_view name, Bytes bytes);
   // A member that is a container itself. `fill` adds its members, the directory
   // is written here. Nothing is kept in memory: `fill` is called twice, first
