@@ -124,6 +124,40 @@ TEST(SafetensorsTest, EveryCutIsAnError) {
   }
 }
 
+// Flipped bits are an error that is reported once, or another file that holds
+// together: payloads inside it, of the sizes that dtype and shape take.
+TEST(SafetensorsTest, FlippedBitsNeverReachBeyondTheFile) {
+  const File whole(
+      R"({"__metadata__":{"k":"v"},"a":{"dtype":"I16","shape":[2],)"
+      R"("data_offsets":[0,4]},"b":{"dtype":"U8","shape":[2,1],)"
+      R"("data_offsets":[4,6]}})",
+      std::string_view("\1\0\2\0\3\4", 6));
+  size_t num_read = 0;
+  for (size_t at = 0; at < whole.bytes->size() - 6; ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::vector<std::byte> damaged = *whole.bytes;
+      damaged[at] ^= static_cast<std::byte>(1 << bit);
+      Diagnostics diags;
+      const auto index = ReadSafetensorsIndex(damaged, "damaged", diags);
+      EXPECT_EQ(diags.num_errors(), index ? 0u : 1u) << diags.ToString();
+      if (!index) continue;
+      ++num_read;
+      size_t payload_bytes = 0;
+      for (const SafetensorsItem& item : index->items) {
+        EXPECT_EQ(item.bytes.size(),
+                  static_cast<size_t>(NumElements(item.sizes)) *
+                      SizeBytes(item.dtype));
+        EXPECT_GE(item.bytes.data(), damaged.data());
+        EXPECT_LE(item.bytes.data() + item.bytes.size(),
+                  damaged.data() + damaged.size());
+        payload_bytes += item.bytes.size();
+      }
+      EXPECT_EQ(payload_bytes, 6u);
+    }
+  }
+  EXPECT_GT(num_read, 0u);  // names of other letters
+}
+
 TEST(SafetensorsTest, HugeHeaderSizeIsRefused) {
   File file("{}", "");
   const uint64_t size = ~uint64_t{0} - 3;
