@@ -60,8 +60,8 @@ const Verb kStripVerb = {
     "verified, compared and partitioned, but not run. PyTorch refuses it with "
     "a sentence that says so. 'tenon weights FILE --from' puts weights back "
     "and says whether they are those that were taken out.",
-    "tenon weights model.pt2 --to model.safetensors\n"
     "tenon strip model.pt2 -o small.pt2\n"
+    "tenon weights model.pt2 --to model.safetensors\n"
     "tenon weights small.pt2 --from model.safetensors -o model2.pt2\n",
     kOptions,
     Run};

@@ -57,8 +57,8 @@ size_t RootLength(const ZipArchive& zip) {
 
 Expected<FileSizes> ComputeFileSizes(Bytes bytes, const std::string& file_name,
                                      Diagnostics& diags) {
-  TENON_ASSIGN(const ZipArchive zip,
-               ZipArchive::Open(bytes, nullptr, file_name, ZipLimits(), diags));
+  TENON_ASSIGN(const ZipArchive zip, ZipArchive::Open(bytes, nullptr, file_name,
+                                                      ReadLimits(), diags));
   FileSizes out;
   out.file_bytes = bytes.size();
   const size_t root = RootLength(zip);

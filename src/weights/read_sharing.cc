@@ -8,7 +8,6 @@
 namespace tenon {
 namespace {
 
-constexpr uint32_t kMaxDepth = 16;
 constexpr std::array<JsonMember, 2> kStorage = {{{"bytes"}, {"views"}}};
 
 }  // namespace
@@ -20,7 +19,7 @@ Expected<std::vector<std::vector<std::string>>> ReadSharing(
     if (key != kStoragesKey) continue;
     JsonInput json;
     TENON_TRY(json.Parse(AsBytes(text), /*has_slack=*/false,
-                         file.path() + ": " + key, kMaxDepth, diags));
+                         file.path() + ": " + key, ReadLimits(), diags));
     const JsonPath root;
     TENON_ASSIGN(const JsonArray storages, json.Array(json.root(), root));
     size_t i = 0;

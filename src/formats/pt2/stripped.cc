@@ -10,7 +10,6 @@ namespace tenon {
 namespace {
 
 constexpr int64_t kVersion = 1;
-constexpr uint32_t kMaxDepth = 8;
 constexpr std::array<JsonMember, 2> kRecord = {{{"version"}, {"state_digest"}}};
 
 }  // namespace
@@ -38,7 +37,7 @@ Expected<StrippedRecord> GetStrippedRecord(const Program& program,
   TENON_ASSERT(member != nullptr, "only a stripped program has a record");
   JsonInput json;
   TENON_TRY(json.Parse(member->bytes, /*has_slack=*/false, member->name,
-                       kMaxDepth, diags));
+                       ReadLimits(), diags));
   const JsonPath root;
   TENON_ASSIGN(const auto m, json.Members(json.root(), root, kRecord));
   const JsonPath version_path(root, kRecord[0].name);

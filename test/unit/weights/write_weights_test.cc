@@ -63,7 +63,8 @@ TEST(WriteWeightsTest, WritesEachTensorOfTheStateDict) {
 TEST(WriteWeightsTest, PayloadsAreAligned) {
   const std::string path = ScratchPath("aligned.safetensors");
   Write(ProgramWith(kState), path, {});
-  for (const WeightsFile::Item& item : Read(path).items()) {
+  const WeightsFile file = Read(path);
+  for (const WeightsFile::Item& item : file.items()) {
     const auto address = reinterpret_cast<uintptr_t>(item.tensor.bytes.data());
     EXPECT_EQ(address % SizeBytes(item.tensor.dtype), 0u) << item.tensor.name;
   }
