@@ -146,6 +146,7 @@ def join(run):
         for n in (10_000, many):
             run.bound(metric, n, 100, per_node=True)
     run.flat("join_boundary", 10, 10_000 if run.quick else 100_000)
+    run.flat("join_long_parent", 100, 10_000 if run.quick else 100_000)
     for metric in ("verify", "digest", "clone", "partition_chain", "partition_dense", "join", "lift", "hybrid_to_signed"):
         for n in (1_000, 5_000) if run.quick else (1_000, 10_000, 100_000, 500_000):
             run.growth(metric, n)

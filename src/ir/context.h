@@ -24,6 +24,8 @@ struct OpInfo {
   const OpSchema* schema = nullptr;  // null: opaque or a Python function
   bool is_higher_order = false;      // higher_order.*
   bool is_python_function = false;   // _operator.*, math.*, torch.*
+  // Operators of the schema table take no graphs.
+  bool may_hold_graphs() const { return is_higher_order || schema == nullptr; }
 };
 
 // Structure of a node's results: one entry per return. Results are flat in

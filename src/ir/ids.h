@@ -11,6 +11,7 @@ using ValueId = Id<struct ValueTag>;
 using GraphId = Id<struct GraphTag>;
 using ArgId = Id<struct ArgTag>;
 using UseId = Id<struct UseTag>;
+using CallerId = Id<struct CallerTag>;
 using TypeId = Id<struct TypeIdTag>;
 using ExprId = Id<struct ExprTag>;
 using OpId = Id<struct OpTag>;      // an interned operator name

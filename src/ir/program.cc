@@ -5,14 +5,6 @@ namespace tenon {
 Program::Program(std::shared_ptr<Context> context)
     : context_(std::move(context)) {}
 
-size_t Program::CountNodes(GraphId g) const {
-  size_t n = 0;
-  for (NodeId at = graph(g).first; at != graph(g).output; at = node(at).next) {
-    ++n;
-  }
-  return n;
-}
-
 const Arg* Program::FindArg(NodeId n, std::string_view parameter) const {
   for (const Arg& a : args(n)) {
     if (view(a.name) == parameter) return &a;
@@ -67,6 +59,8 @@ void Program::EraseGraph(GraphId g) {
   }
   dead.inputs.clear();
   dead.first = dead.output = NodeId();
+  dead.first_caller = dead.last_caller = CallerId();
+  dead.num_nodes = 0;
   dead.is_erased = true;
 }
 
@@ -193,6 +187,8 @@ void Program::InsertBefore(GraphId g, NodeId anchor, NodeId n) {
   } else {
     graphs_[g.index].first = n;
   }
+  ++graphs_[g.index].num_nodes;
+  if (MayCall(nodes_[n.index])) LinkCaller(g, anchor, n);
 }
 
 void Program::Unlink(GraphId g, NodeId n) {
@@ -207,6 +203,8 @@ void Program::Unlink(GraphId g, NodeId n) {
   }
   node.prev = node.next = NodeId();
   node.in_graph = false;
+  --graphs_[g.index].num_nodes;
+  if (node.caller.valid()) UnlinkCaller(g, n);
 }
 
 void Program::SpliceBefore(GraphId to, NodeId anchor, GraphId from) {
@@ -226,6 +224,60 @@ void Program::SpliceBefore(GraphId to, NodeId anchor, GraphId from) {
   }
   nodes_[last.index].next = anchor;
   nodes_[anchor.index].prev = last;
+
+  graphs_[to.index].num_nodes += source.num_nodes;
+  source.num_nodes = 0;
+  if (!source.first_caller.valid()) return;
+  LinkCallers(to, anchor, source.first_caller, source.last_caller);
+  source.first_caller = source.last_caller = CallerId();
+}
+
+// A node that was one once stays one: its entry is there.
+bool Program::MayCall(const Node& node) const {
+  switch (node.kind) {
+    case NodeKind::kChildCall:
+    case NodeKind::kDelegateCall:
+      return true;
+    case NodeKind::kOp:
+      return node.caller.valid() || node.op.index >= context_->num_ops() ||
+             context_->op(node.op).may_hold_graphs();
+    case NodeKind::kGetState:
+    case NodeKind::kOutput:
+      break;
+  }
+  return node.caller.valid();
+}
+
+void Program::LinkCaller(GraphId g, NodeId anchor, NodeId n) {
+  CallerId& caller = nodes_[n.index].caller;
+  if (!caller.valid()) {
+    caller = CallerId(callers_.size());
+    callers_.push_back({n, {}, {}});
+  }
+  LinkCallers(g, anchor, caller, caller);
+}
+
+void Program::UnlinkCaller(GraphId g, NodeId n) {
+  Caller& caller = callers_[nodes_[n.index].caller.index];
+  Graph& graph = graphs_[g.index];
+  (caller.prev.valid() ? callers_[caller.prev.index].next
+                       : graph.first_caller) = caller.next;
+  (caller.next.valid() ? callers_[caller.next.index].prev : graph.last_caller) =
+      caller.prev;
+  caller.prev = caller.next = CallerId();
+}
+
+void Program::LinkCallers(GraphId g, NodeId anchor, CallerId first,
+                          CallerId last) {
+  Graph& graph = graphs_[g.index];
+  const CallerId after = nodes_[anchor.index].caller;
+  CallerId& after_prev =
+      after.valid() ? callers_[after.index].prev : graph.last_caller;
+  const CallerId before = after_prev;
+  after_prev = last;
+  (before.valid() ? callers_[before.index].next : graph.first_caller) = first;
+  callers_[first.index].prev = before;
+  callers_[last.index].next = after;
 }
 
 void Program::Erase(GraphId g, NodeId n) {

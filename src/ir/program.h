@@ -3,12 +3,16 @@
 // All nodes, values, arguments and uses of all graphs of a program lie in four
 // tables and are named by typed ids. A graph is a linked list of nodes that
 // ends in an output node. So moving nodes from one graph to another is
-// relinking a list, whatever its length, and cloning a program is copying four
+// relinking a list, whatever its length, and cloning a program is copying
 // arrays.
 //
 // Def-use chains can't go stale: an argument that holds a value is linked into
 // that value's list of uses when it is set and unlinked when it is changed or
 // its node is erased; a node can be erased only when its results are unused.
+//
+// Nodes that call graphs are few among many, so each graph has a list of them
+// that inserting, unlinking and moving nodes keep up: who is after calls
+// needn't walk over all nodes.
 //
 // Names are labels. They may repeat, and nothing is found by them; whoever
 // writes a format that refers by name asks AssignNames (naming.h) for unique
@@ -198,7 +202,9 @@ struct Node {
   NodeId prev, next;
   MetadataId metadata;
   RegionId region;  // where the node came from (J-13)
+  CallerId caller;  // its entry in a graph's list of callers
 };
+static_assert(sizeof(Node) == 64, "a node is a cache line");
 
 struct Value {
   TypeId type;
@@ -226,14 +232,22 @@ struct Parameter {
   ArgId value = ArgId();
 };
 
+// A node that calls or may hold graphs, as a member of its graph's list.
+struct Caller {
+  NodeId node;
+  CallerId prev, next;
+};
+
 struct Graph {
   StringId name;  // label; of nested graphs, the attribute name in the file
   std::vector<ValueId> inputs;
   // One per input, or none at all: inputs are positional only, without
   // defaults.
   std::vector<Parameter> parameters;
-  NodeId first;   // first node; `output` when there is no other
-  NodeId output;  // the output node, last
+  NodeId first;            // first node; `output` when there is no other
+  NodeId output;           // the output node, last
+  uint32_t num_nodes = 0;  // the output node isn't counted
+  CallerId first_caller, last_caller;
   // A nested graph returns the bare value, not a tuple of one.
   bool returns_single = false;
   bool is_erased = false;
@@ -362,8 +376,8 @@ class Program {
   size_t num_uses() const { return uses_.size(); }
 
   NodeRange nodes(GraphId g) const { return {this, graph(g).first}; }
-  // Not counting the output node. Walks the list.
-  size_t CountNodes(GraphId g) const;
+  // Not counting the output node.
+  size_t CountNodes(GraphId g) const { return graph(g).num_nodes; }
   std::span<const Arg> args(ArgRange range) const {
     return {args_.data() + range.begin, range.count};
   }
@@ -405,6 +419,18 @@ class Program {
       if (a.kind == ArgKind::kGraph) visit(a.graph);
     });
   }
+  // Calls visit(NodeId) for each node of the graph that calls or may hold
+  // graphs: calls of children and delegates, and operators that the schema
+  // table doesn't know. In the order in which they were appended; one that was
+  // inserted elsewhere is last, unless that was before another caller.
+  template <typename Visit>
+  void ForEachCaller(GraphId g, Visit&& visit) const {
+    for (CallerId c = graph(g).first_caller; c.valid();) {
+      const Caller caller = callers_[c.index];
+      visit(caller.node);
+      c = caller.next;
+    }
+  }
   // Calls visit(UseId) for each use of the value, newest first.
   template <typename Visit>
   void ForEachUse(ValueId v, Visit&& visit) const {
@@ -424,7 +450,9 @@ class Program {
   // --- building and changing ---
   Graph& mutable_graph(GraphId id) { return graphs_[id.index]; }
   Value& mutable_value(ValueId id) { return values_[id.index]; }
-  // Everything but args, results and list links may be changed through it.
+  // Everything but args, results and list links may be changed through it. In a
+  // graph, only a node that is a caller may become a call or get an operator
+  // that may hold graphs.
   Node& mutable_node(NodeId id) { return nodes_[id.index]; }
 
   // A new graph with an output node without arguments. The first is the root.
@@ -483,6 +511,11 @@ class Program {
   void LinkUse(ArgId at, NodeId user, ValueId v);
   void UnlinkUse(ArgId at);
   void ClearArgs(ArgRange range);
+  bool MayCall(const Node& node) const;
+  void LinkCaller(GraphId g, NodeId anchor, NodeId n);
+  void UnlinkCaller(GraphId g, NodeId n);
+  // Puts a chain of callers before the one that is `anchor`, or last.
+  void LinkCallers(GraphId g, NodeId anchor, CallerId first, CallerId last);
 
   std::shared_ptr<Context> context_;
   std::vector<Graph> graphs_;
@@ -490,6 +523,7 @@ class Program {
   std::vector<Value> values_;
   std::vector<Arg> args_;
   std::vector<Use> uses_;
+  std::vector<Caller> callers_;
 };
 
 inline NodeRange::Iterator::Iterator(const Program* program, NodeId at)

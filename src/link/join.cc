@@ -1,5 +1,6 @@
 #include "link/join.h"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,6 @@
 
 namespace tenon {
 namespace {
-
-std::string CallName(const Program& program, GraphId parent, NodeId call) {
-  return program.Describe(parent, call);
-}
 
 // The leaves of the child's outputs, in order: an argument per leaf.
 std::vector<ArgId> OutputLeaves(const Program& program, GraphId child) {
@@ -23,29 +20,31 @@ std::vector<ArgId> OutputLeaves(const Program& program, GraphId child) {
   return leaves;
 }
 
-// Checks that the call fits the child and finds what goes where (J-1): for
+// Checks that the call fits the child and appends what goes where (J-1): for
 // each input an argument of the call, or the input's default.
-Expected<std::vector<ArgId>> Bind(const Program& program, GraphId parent,
-                                  NodeId call, Diagnostics& diags) {
+Status Bind(const Program& program, GraphId parent, NodeId call,
+            std::vector<ArgId>* bindings, Diagnostics& diags) {
   const GraphId child = program.node(call).child;
-  const Place place = Place::Node(CallName(program, parent, call));
   const std::string child_name(program.view(program.graph(child).name));
   const CallBinding binding(program, call, child);
   bool ok = binding.faults().empty();
   for (const BindingFault& fault : binding.faults()) {
-    diags.Error(Rule::kJ1, place).Note(Place::Node(child_name), "declared here")
+    diags.Error(Rule::kJ1, Place::Node(program.Describe(parent, call)))
+            .Note(Place::Node(child_name), "declared here")
         << Describe(program, call, child, fault);
   }
   const size_t num_leaves = OutputLeaves(program, child).size();
   if (num_leaves != program.node(call).results.count) {
     ok = false;
-    diags.Error(Rule::kJ4, place)
+    diags.Error(Rule::kJ4, Place::Node(program.Describe(parent, call)))
         << "child '" << child_name << "' returns " << num_leaves
         << " values, the call has " << program.node(call).results.count
         << " results";
   }
+  bindings->insert(bindings->end(), binding.args().begin(),
+                   binding.args().end());
   if (!ok) return Failure{};
-  return binding.args();
+  return {};
 }
 
 // Puts what `arg` holds in place of every use of `v`.
@@ -67,7 +66,7 @@ void Substitute(Program* program, ValueId v, Arg arg) {
 }
 
 void JoinBound(Program* program, GraphId parent, NodeId call, JoinMode mode,
-               const std::vector<ArgId>& binding) {
+               std::span<const ArgId> binding) {
   GraphId child = program->node(call).child;
   if (mode == JoinMode::kCopy) {
     CloneMap map;
@@ -92,7 +91,6 @@ void JoinBound(Program* program, GraphId parent, NodeId call, JoinMode mode,
 
 // What joining needs to know of a graph's nodes.
 struct GraphParts {
-  uint64_t num_nodes = 0;     // the output included
   std::vector<NodeId> calls;  // of children
   std::vector<GraphId> held;  // operands of control flow
 };
@@ -140,15 +138,12 @@ class ReachableGraphs {
     size_t next = 0;
   };
 
-  // The one walk over a graph's nodes: large programs don't fit a cache.
   void Push(GraphId g) {
     Entry entry;
     entry.graph = g;
     GraphParts& parts = parts_[g.index];
-    for (const NodeId n : program_.nodes(g)) {
-      ++parts.num_nodes;
+    program_.ForEachCaller(g, [&](NodeId n) {
       const Node& node = program_.node(n);
-      if (node.kind == NodeKind::kOp && !MayHoldGraphs(node.op)) continue;
       if (node.kind == NodeKind::kChildCall) {
         parts.calls.push_back(n);
         entry.callees.push_back(node.child);
@@ -159,18 +154,12 @@ class ReachableGraphs {
         entry.callees.push_back(arg.graph);
       });
       // The graphs that delegates stand for hold calls of their own.
-      if (node.kind != NodeKind::kDelegateCall) continue;
+      if (node.kind != NodeKind::kDelegateCall) return;
       const GraphId source = program_.delegates[node.delegate.index].source;
       if (source.valid()) entry.callees.push_back(source);
-    }
+    });
     state_[g.index] = kOpen;
     stack_.push_back(std::move(entry));
-  }
-
-  // Operators of the schema table take no graphs.
-  bool MayHoldGraphs(OpId op) const {
-    const OpInfo& info = program_.context().op(op);
-    return info.is_higher_order || info.schema == nullptr;
   }
 
   const Program& program_;
@@ -188,9 +177,9 @@ class JoinedSize {
   explicit JoinedSize(const Program& program)
       : program_(program), sizes_(program.num_graphs(), 0) {}
 
-  // Callees first.
+  // Callees first. A graph counts as much as two nodes itself.
   void Add(GraphId g, const GraphParts& parts) {
-    uint64_t size = 1 + parts.num_nodes - parts.calls.size();
+    uint64_t size = 2 + program_.CountNodes(g) - parts.calls.size();
     for (const NodeId n : parts.calls) {
       const uint64_t added = sizes_[program_.node(n).child.index];
       if (__builtin_add_overflow(size, added, &size)) size = UINT64_MAX;
@@ -215,16 +204,16 @@ class JoinedSize {
 struct PendingCall {
   GraphId parent;
   NodeId call;
-  std::vector<ArgId> binding;  // what each input of the child gets
+  size_t first_bound;  // in what all calls' inputs get
 };
 
 }  // namespace
 
 Status JoinCall(Program* program, GraphId parent, NodeId call, JoinMode mode,
                 Diagnostics& diags) {
-  auto binding = Bind(*program, parent, call, diags);
-  if (!binding) return Failure{};
-  JoinBound(program, parent, call, mode, *binding);
+  std::vector<ArgId> binding;
+  TENON_TRY(Bind(*program, parent, call, &binding, diags));
+  JoinBound(program, parent, call, mode, binding);
   return {};
 }
 
@@ -243,19 +232,16 @@ Status JoinAll(Program* program, Diagnostics& diags) {
            << " nodes";
   }
   std::vector<PendingCall> pending;
+  std::vector<ArgId> bindings;
   std::vector<uint32_t> calls_left(program->num_graphs(), 0);
   bool ok = true;
   for (const GraphId g : *order) {
     // A graph that is also an operand of control flow must stay.
     for (const GraphId held : graphs.parts(g).held) ++calls_left[held.index];
     for (const NodeId n : graphs.parts(g).calls) {
-      auto binding = Bind(*program, g, n, diags);
-      if (!binding) {
-        ok = false;
-        continue;
-      }
+      pending.push_back({g, n, bindings.size()});
+      ok = Bind(*program, g, n, &bindings, diags).ok() && ok;
       ++calls_left[program->node(n).child.index];
-      pending.push_back({g, n, std::move(*binding)});
     }
   }
   if (!ok) return Failure{};
@@ -266,10 +252,12 @@ Status JoinAll(Program* program, Diagnostics& diags) {
   // Callees come first, so each child is flat when it is joined or copied. The
   // root's inputs and specs aren't touched (J-10).
   for (const PendingCall& p : pending) {
-    uint32_t& left = calls_left[program->node(p.call).child.index];
-    --left;
+    const GraphId child = program->node(p.call).child;
+    const uint32_t left = --calls_left[child.index];
     JoinBound(program, p.parent, p.call,
-              left == 0 ? JoinMode::kMove : JoinMode::kCopy, p.binding);
+              left == 0 ? JoinMode::kMove : JoinMode::kCopy,
+              std::span(bindings).subspan(p.first_bound,
+                                          program->graph(child).inputs.size()));
   }
   return {};
 }
@@ -293,19 +281,18 @@ Status ExpandDelegates(Program* program, Diagnostics& diags,
     if (!d.source.valid()) kept.push_back(d);
   }
   for (uint32_t g = 0; g < program->num_graphs(); ++g) {
-    if (program->graph(GraphId(g)).is_erased) continue;
-    for (const NodeId n : program->nodes(GraphId(g))) {
+    program->ForEachCaller(GraphId(g), [&](NodeId n) {
       Node& node = program->mutable_node(n);
-      if (node.kind != NodeKind::kDelegateCall) continue;
+      if (node.kind != NodeKind::kDelegateCall) return;
       const DelegateId stays = new_ids[node.delegate.index];
       if (stays.valid()) {
         node.delegate = stays;
-        continue;
+        return;
       }
       node.kind = NodeKind::kChildCall;
       node.child = program->delegates[node.delegate.index].source;
       node.delegate = DelegateId();
-    }
+    });
   }
   program->delegates = std::move(kept);
   return {};

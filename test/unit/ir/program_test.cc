@@ -153,6 +153,126 @@ TEST(Lists, EraseGraphDropsItsUses) {
   EXPECT_EQ(b.program.value(p).num_uses, 0u);
 }
 
+// The nodes that a graph's list of callers has to hold, found by a walk.
+std::vector<NodeId> CallersByWalk(const Program& p, GraphId g) {
+  std::vector<NodeId> out;
+  for (const NodeId n : p.nodes(g)) {
+    const Node& node = p.node(n);
+    if (node.kind == NodeKind::kChildCall ||
+        node.kind == NodeKind::kDelegateCall ||
+        (node.kind == NodeKind::kOp &&
+         p.context().op(node.op).may_hold_graphs())) {
+      out.push_back(n);
+    }
+  }
+  return out;
+}
+
+std::vector<NodeId> CallersByList(const Program& p, GraphId g) {
+  std::vector<NodeId> out;
+  p.ForEachCaller(g, [&](NodeId n) { out.push_back(n); });
+  return out;
+}
+
+TEST(Callers, AreInTheOrderOfAppending) {
+  Builder b;
+  Program& p = b.program;
+  const GraphId child = p.AddGraph("child");
+  b.Return({1}, child);
+  const auto call = [&](NodeKind kind) {
+    const NodeId n = p.NewNode(kind);
+    p.mutable_node(n).child = child;
+    p.Append(Program::kRoot, n);
+    return n;
+  };
+  const NodeId first = call(NodeKind::kChildCall);
+  b.Op("aten.relu.default", {}, {});
+  const NodeId opaque = b.Op("my.custom.default", {}, {});
+  const NodeId nested = b.Op("higher_order.cond", {Arg::OfGraph(child)}, {});
+  const NodeId last = call(NodeKind::kDelegateCall);
+  EXPECT_EQ(CallersByList(p, Program::kRoot),
+            (std::vector<NodeId>{first, opaque, nested, last}));
+  EXPECT_TRUE(CallersByList(p, child).empty());
+  // One before a caller is before it in the list as well.
+  p.Unlink(Program::kRoot, last);
+  p.InsertBefore(Program::kRoot, opaque, last);
+  EXPECT_EQ(CallersByList(p, Program::kRoot),
+            (std::vector<NodeId>{first, last, opaque, nested}));
+}
+
+TEST(Callers, FollowRandomMoves) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 40; ++round) {
+    Builder b;
+    Program& p = b.program;
+    std::vector<GraphId> graphs = {Program::kRoot, p.AddGraph("a"),
+                                   p.AddGraph("b")};
+    // Where each node is; invalid when it is in none.
+    std::map<NodeId, GraphId> places;
+    const auto any_node = [&] {
+      return std::next(places.begin(),
+                       static_cast<long>(random() % places.size()));
+    };
+    const auto any_graph = [&] { return graphs[random() % graphs.size()]; };
+    const auto insert = [&](NodeId n, GraphId g) {
+      std::vector<NodeId> anchors;
+      for (const NodeId at : p.nodes(g)) anchors.push_back(at);
+      p.InsertBefore(g, anchors[random() % anchors.size()], n);
+      places[n] = g;
+    };
+    for (int edit = 0; edit < 300; ++edit) {
+      switch (places.empty() ? 0 : random() % 5) {
+        case 0:
+          insert(p.NewOp(p.context().InternOp("aten.relu.default"), StringId()),
+                 any_graph());
+          break;
+        case 1:
+          insert(p.NewNode(random() % 2 == 0 ? NodeKind::kChildCall
+                                             : NodeKind::kDelegateCall),
+                 any_graph());
+          break;
+        case 2: {  // elsewhere
+          const auto [n, g] = *any_node();
+          p.Unlink(g, n);
+          insert(n, any_graph());
+          break;
+        }
+        case 3: {
+          const auto [n, g] = *any_node();
+          p.Erase(g, n);
+          places.erase(n);
+          break;
+        }
+        case 4: {
+          const auto [anchor, to] = *any_node();
+          const GraphId from = any_graph();
+          if (from == to) break;
+          p.SpliceBefore(to, anchor, from);
+          for (auto& [n, g] : places) {
+            if (g == from) g = to;
+          }
+          break;
+        }
+      }
+      for (const GraphId g : graphs) {
+        std::vector<NodeId> walked = CallersByWalk(p, g);
+        std::vector<NodeId> listed = CallersByList(p, g);
+        std::sort(walked.begin(), walked.end());
+        std::sort(listed.begin(), listed.end());
+        ASSERT_EQ(listed, walked);
+        const auto num_nodes = std::count_if(
+            places.begin(), places.end(),
+            [&, at = g](const auto& place) { return place.second == at; });
+        ASSERT_EQ(p.CountNodes(g), static_cast<size_t>(num_nodes));
+      }
+    }
+    const Program copy = p.Clone();
+    for (const GraphId g : graphs) {
+      EXPECT_EQ(CallersByList(copy, g), CallersByList(p, g));
+    }
+  }
+}
+
 TEST(Clone, TakesNestedGraphsAlong) {
   Builder b;
   Program& p = b.program;
