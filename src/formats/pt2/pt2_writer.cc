@@ -5,6 +5,7 @@
 #include "formats/pt2/pt2.h"
 #include "formats/pt2/schema_check.h"
 #include "formats/pt2/stripped.h"
+#include "formats/pt2/unknown_members.h"
 #include "formats/pt2/write_delegates.h"
 #include "formats/pt2/write_model.h"
 #include "formats/pt2/write_pickled_state.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "formats/json/json_insert.h"
 #include "formats/pt2/guard_code.h"
+#include "formats/pt2/unknown_members.h"
 #include "formats/pt2/write_graph.h"
 
 namespace tenon {
@@ -97,8 +97,7 @@ class ModelWriter {
     const std::vector<std::string>& guards = program_.file.guards_code;
     if (minor_ < kRawRecords) {
       if (!guards.empty()) {
-        notes_.push_back(std::to_string(guards.size()) +
-                         " guards were left out: schema 8." +
+        notes_.push_back("the guards were left out: schema 8." +
                          std::to_string(minor_) + " has no place for them");
       }
       return;
@@ -126,12 +125,12 @@ class ModelWriter {
                        " from 8." + std::to_string(program_.file.schema_minor));
     }
     if (const size_t count = graph_.num_unknown_written(); count > 0) {
-      notes_.push_back(std::to_string(count) +
-                       " unknown members of nodes were carried");
+      notes_.push_back("unknown members of nodes were carried: " +
+                       std::to_string(count));
     }
     if (const size_t count = graph_.num_unknown_left_out(); count > 0) {
-      notes_.push_back(std::to_string(count) +
-                       " unknown members of nodes were left out");
+      notes_.push_back("unknown members of nodes were left out: " +
+                       std::to_string(count));
     }
   }
 
@@ -362,30 +361,6 @@ class ModelWriter {
 };
 
 }  // namespace
-
-std::string WithUnknownMembers(const Program& program, std::string_view prefix,
-                               int64_t minor, std::string text,
-                               std::vector<std::string>* notes) {
-  std::vector<JsonInsertion> insertions;
-  for (const FileInfo::UnknownMember& unknown : program.file.unknown_members) {
-    const std::string_view path = unknown.path;
-    if (!path.starts_with(prefix)) continue;
-    const std::string_view inside = path.substr(prefix.size());
-    if (!inside.starts_with('$')) continue;
-    insertions.push_back({std::string(inside), unknown.member, unknown.json});
-  }
-  if (insertions.empty()) return text;
-  std::vector<bool> is_done(insertions.size(), false);
-  if (minor >= kRawRecords) {
-    text = InsertJsonMembers(text, insertions, &is_done);
-  }
-  for (size_t i = 0; i < insertions.size(); ++i) {
-    notes->push_back("the unknown member '" + insertions[i].member + "' at " +
-                     std::string(prefix) + insertions[i].path +
-                     (is_done[i] ? " was carried" : " was left out"));
-  }
-  return text;
-}
 
 std::string PrintTreeSpec(const TreeSpec& spec) {
   std::string out = "[1, ";

@@ -21,14 +21,6 @@ Expected<std::string> WriteModel(const Program& program, const NameTable& names,
                                  int64_t minor, std::vector<std::string>* notes,
                                  Diagnostics& diags);
 
-// A JSON document of the program with the members that its reader didn't know,
-// where their records are still there; each is told in `notes`. `prefix` tells
-// the documents apart as in FileInfo::unknown_members. Before schema 8.14,
-// whose readers refuse what they don't know, they are left out.
-std::string WithUnknownMembers(const Program& program, std::string_view prefix,
-                               int64_t minor, std::string text,
-                               std::vector<std::string>* notes);
-
 // A pytree as the text that in_spec and out_spec hold.
 std::string PrintTreeSpec(const TreeSpec& spec);
 

@@ -6,7 +6,7 @@
 #include "formats/json/json_output.h"
 #include "formats/pt2/lost_sharing.h"
 #include "formats/pt2/read_state.h"
-#include "formats/pt2/write_model.h"
+#include "formats/pt2/unknown_members.h"
 #include "formats/pt2/write_types.h"
 
 namespace tenon {

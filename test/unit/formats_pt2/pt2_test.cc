@@ -171,7 +171,7 @@ TEST(Pt2Reader, CarriesUnknownMembers) {
   EXPECT_NE(model.find("\"is_hop_single_tensor_return\": null, \"extra\": 7}"),
             std::string::npos);
   EXPECT_EQ(report.notes, (std::vector<std::string>{
-                              "1 unknown members of nodes were carried",
+                              "unknown members of nodes were carried: 1",
                               "the unknown member 'future' at $ was carried"}));
 }
 

@@ -269,9 +269,9 @@ TEST(Pt2Release, LeavesOutWhatOlderReadersRefuseAndSaysSo) {
   EXPECT_EQ(MemberText(bytes, "extra_files/note"), "hi");
   EXPECT_EQ(report.notes,
             (std::vector<std::string>{
-                "1 guards were left out: schema 8.7 has no place for them",
+                "the guards were left out: schema 8.7 has no place for them",
                 "the schema version became 8.7 from 8.14",
-                "1 unknown members of nodes were left out",
+                "unknown members of nodes were left out: 1",
                 "the unknown member 'future' at $ was left out",
                 "the unknown member 'x' at weights:$ was left out",
                 "the carried member 'data/other' was left out: a file of torch "
