@@ -105,8 +105,8 @@ def write(tenon, entry, out, release):
     return None if done.returncode == 0 else done.stderr.strip()
 
 
-def ask(command, names):
-    """{name: reason, or None where it is fine} from a checker's lines."""
+def verdicts_of(command):
+    """({name: reason, or None where it is fine}, the last line of stderr)"""
     done = subprocess.run([sys.executable, *command], capture_output=True,
                           text=True)
     verdicts = {}
@@ -115,9 +115,31 @@ def ask(command, names):
             verdicts[pathlib.Path(match[1]).stem] = None
         elif match := re.match(r"FAIL (.*?\.pt2): (.*)", line):
             verdicts[pathlib.Path(match[1]).stem] = match[2]
-    for name in names:
-        verdicts.setdefault(name, "the oracle ended early: " +
-                            done.stderr.strip()[-200:])
+    return verdicts, (done.stderr.strip().splitlines() or ["no reason"])[-1]
+
+
+def check_results(shared, manifest, files):
+    verdicts, why = verdicts_of([shared / "oracle/check_pt2.py", "--against",
+                                 manifest, *files])
+    for file in files:
+        verdicts.setdefault(file.stem, f"the checker ended early: {why}")
+    return verdicts
+
+
+def compare(shared, originals, files):
+    """Goes on behind a program that the comparer itself can't stand."""
+    left = sorted(files)
+    verdicts = {}
+    while left:
+        with tempfile.TemporaryDirectory() as folder:
+            for file in left:
+                (pathlib.Path(folder) / file.name).symlink_to(file)
+            new, why = verdicts_of([shared / "oracle/compare_pt2.py", "--pairs",
+                                    originals, folder])
+        verdicts.update(new)
+        left = [file for file in left if file.stem not in verdicts]
+        if left:
+            verdicts[left.pop(0).stem] = f"the comparer failed: {why}"
     return verdicts
 
 
@@ -196,18 +218,15 @@ def check_all(args, entries, work, tally):
         written = work / "written" / folder.name
         for i in range(0, len(members), CHUNK):
             chunk = members[i:i + CHUNK]
-            files = [str(written / f"{e.name}.pt2") for e in chunk]
-            tasks.append(("results", chunk,
-                          [args.shared / "oracle/check_pt2.py", "--against",
-                           folder / "manifest.json", *files]))
-        if not args.torch:
-            tasks.append(("same", members,
-                          [args.shared / "oracle/compare_pt2.py", "--pairs",
-                           work / "originals" / folder.name, written]))
+            files = [written / f"{e.name}.pt2" for e in chunk]
+            tasks.append(("results", chunk, check_results,
+                          folder / "manifest.json", files))
+            if not args.torch:
+                tasks.append(("same", chunk, compare,
+                              work / "originals" / folder.name, files))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        answers = pool.map(
-            lambda task: ask(task[2], [e.name for e in task[1]]), tasks)
-        for (check, members, _), verdicts in zip(tasks, answers):
+        answers = pool.map(lambda task: task[2](args.shared, *task[3:]), tasks)
+        for (check, members, *_), verdicts in zip(tasks, answers):
             for entry in members:
                 tally.add(check, entry, verdicts[entry.name])
 

@@ -98,14 +98,34 @@ class StateWriter {
     // is seen as several dtypes needs a record for each.
     const auto key = std::make_pair(entry.storage, dtype);
     const auto it = records_.find(key);
-    if (it != records_.end()) return it->second;
+    if (it != records_.end()) {
+      NoteBorrowedGradient(entry, *it->second.first);
+      return it->second.name;
+    }
     sharing_.NoteNewRecord(entry);
     const std::string name = NewName(entry, is_object, weights);
     TENON_TRY(
         Add(folder_ + name, storage.is_weightless ? Bytes() : storage.bytes));
     report_.weight_bytes += storage.bytes.size();
-    records_.emplace(key, name);
+    records_.emplace(key, Record{name, &entry});
     return name;
+  }
+
+  // PyTorch takes all views of a record to require gradients when the first
+  // does; parameters say it for themselves.
+  void NoteBorrowedGradient(const StateEntry& entry, const StateEntry& first) {
+    const Type& type = program_.type(entry.type);
+    const Type& first_type = program_.type(first.type);
+    if (entry.is_param || entry.is_pickled || !type.is_tensor() ||
+        !first_type.is_tensor() ||
+        type.requires_grad == first_type.requires_grad) {
+      return;
+    }
+    report_.notes.push_back(
+        "PyTorch will take '" + std::string(program_.view(entry.fqn)) +
+        (first_type.requires_grad ? "' to require" : "' not to require") +
+        " gradients, like '" + std::string(program_.view(first.fqn)) +
+        "', which shares its storage");
   }
 
   std::string NewName(const StateEntry& entry, bool is_object, bool weights) {
@@ -130,7 +150,11 @@ class StateWriter {
   Diagnostics& diags_;
   TypeWriter types_;
   std::string folder_;
-  std::map<std::pair<StorageId, DType>, std::string> records_;
+  struct Record {
+    std::string name;
+    const StateEntry* first;  // the entry that it was written for
+  };
+  std::map<std::pair<StorageId, DType>, Record> records_;
   std::unordered_map<std::string, uint64_t> counters_;
 };
 

@@ -319,6 +319,12 @@ TEST(Pt2Release, KeepsViewsOfOneStorage) {
     EXPECT_FALSE(read->type(entry.type).requires_grad);
     EXPECT_FALSE(entry.is_param);
   }
+  Pt2WriteReport report;
+  WriteToBytes(p, "tiny.pt2", &report, "2.9");
+  EXPECT_EQ(report.notes,
+            (std::vector<std::string>{
+                "PyTorch will take 'view' to require gradients, like 'bias', "
+                "which shares its storage"}));
 }
 
 // A sparse tensor: 2 x 3 with one number, 5, at (1, 2).
