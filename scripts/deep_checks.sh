@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What takes too long for each change: instruction counts, clang-tidy, the thread
+# sanitizer, a sample of mutants, the fuzzers. Ends with "N passed, N failed".
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+. scripts/parts.sh
+jobs=$(nproc)
+
+scripts/setup.sh || exit 1
+
+# Only what runs in threads: all else is looked at with the other sanitizers.
+test_threads() {
+  cmake --preset tsan && cmake --build --preset tsan -j "$jobs" \
+    --target api_test && ctest --test-dir build/tsan -R '^Threads' \
+    --output-on-failure --no-tests=error
+}
+
+build_fuzzers() {
+  cmake --preset fuzz && cmake --build --preset fuzz -j "$jobs"
+}
+
+echo "== build"
+cmake --preset release && cmake --build --preset release -j "$jobs" || exit 1
+run_part "instructions per node" bench/instructions.sh
+run_part "clang-tidy" scripts/tidy.sh
+run_part "threads, sanitizer" test_threads
+run_part "mutants" scripts/mutate.py --sample 150 \
+  --seed "${TENON_SEED:-7}" --strict
+run_part "build of the fuzzers" build_fuzzers
+run_part "fuzzers" test/fuzz/run.sh
+finish_parts
