@@ -30,9 +30,8 @@ constexpr int64_t kSchemaMajor = 8;
 
 class ModelReader {
  public:
-  ModelReader(const JsonInput& json, const Pt2ReadOptions& options,
-              TypeReader* types, Program* program)
-      : json_(json), options_(options), types_(*types), program_(*program) {}
+  ModelReader(const JsonInput& json, TypeReader* types, Program* program)
+      : json_(json), types_(*types), program_(*program) {}
 
   Status Read(const StateNames& state,
               const std::unordered_map<StringId, DelegateId>& delegates) {
@@ -157,7 +156,6 @@ class ModelReader {
   }
 
   const JsonInput& json_;
-  const Pt2ReadOptions& options_;
   TypeReader& types_;
   Program& program_;
 };
@@ -178,7 +176,7 @@ Status ReadModel(const Pt2Archive& archive, const std::string& model_member,
   TENON_TRY(
       json.Parse(content.bytes, true, model_member, options.limits, diags));
   TypeReader types(&json, &program->context(), symbols);
-  return ModelReader(json, options, &types, program).Read(state, delegates);
+  return ModelReader(json, &types, program).Read(state, delegates);
 }
 
 }  // namespace tenon
