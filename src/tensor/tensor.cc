@@ -85,10 +85,10 @@ void CopyRun(std::byte* to, int64_t to_step, const std::byte* from,
 }  // namespace
 
 std::shared_ptr<Storage> Storage::Allocate(size_t size_bytes, bool zero) {
-  std::byte* data = AllocateBytes(size_bytes, zero);
-  if (data == nullptr) return nullptr;
+  // First what owns the bytes: making it can fail, too.
   std::shared_ptr<Storage> storage(new Storage());
-  storage->data_ = data;
+  storage->data_ = AllocateBytes(size_bytes, zero);
+  if (storage->data_ == nullptr) return nullptr;
   storage->size_bytes_ = size_bytes;
   storage->owned_ = true;
   storage->writable_ = true;
