@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # What real PyTorch says about the files that Tenon writes.
 #
-#   test/oracle/run.sh TENON SHARED
+#   test/oracle/run.sh TENON SHARED [FOLDER...]
 #
-# Writes every program of the corpus again (`export --backend none`) and asks
+# Writes every program of the corpus's folders (default: t2.15, that of the newest
+# release) again (`export --backend none`) and asks
 # PyTorch whether it opens the copy, computes what was recorded for the original,
 # and finds the same program (corpus.py). Then joins every hybrid graph and lets
 # PyTorch run the result, compares weights that go to safetensors and back with
@@ -13,6 +14,8 @@ set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tenon=$(realpath "$1")
 shared=$(realpath "$2")
+folders=("${@:3}")
+[ ${#folders[@]} -gt 0 ] || folders=(t2.15)
 
 python=$("$shared/oracle/setup.sh" torch) || exit 1
 work=$(mktemp -d)
@@ -20,8 +23,9 @@ trap 'rm -rf "$work"' EXIT
 
 passed=0
 failed=0
-# Every program of the corpus.
-"$python" -W ignore "$here/corpus.py" "$tenon" "$shared" >"$work/corpus"
+# The programs of the corpus.
+"$python" -W ignore "$here/corpus.py" "$tenon" "$shared" "${folders[@]}" \
+  >"$work/corpus"
 cat "$work/corpus"
 if counts=$(tail -n 1 "$work/corpus" | grep -E '^[0-9]+ passed, [0-9]+ failed$')
 then

