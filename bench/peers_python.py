@@ -5,8 +5,14 @@
 WHEEL is torch_tensorrt-2.14.0's, SHARED the folder with peers/. Run it in the
 environment of `SHARED/oracle/setup.sh upstream` with tenon_pt2 installed. Both get
 one hybrid graph of children with 20 operators, a weight and two outputs each, and
-give an ExportedProgram; rounds are interleaved, the least CPU time of each
-counts. One JSON line a size; times are microseconds an operator.
+give an ExportedProgram. The two take turns of three runs, and the median CPU time
+of each counts. One JSON line a size; times are microseconds an operator. Ends with
+1 when a goal is missed.
+
+A turn begins with a collection of garbage, which leaves nothing of either side in
+the caches: its first run is as cold as one gets, the others are not. The young
+objects that a run leaves behind are looked through within its time, as sooner or
+later they are.
 """
 
 import argparse
@@ -14,18 +20,25 @@ import gc
 import json
 import logging
 import pathlib
+import statistics
 import sys
 import time
 import warnings
 
 GOAL = 20.0
+RUNS_PER_TURN = 3
 
 
-def cpu_time(what):
+def turn(what, seconds):
+    """Appends the CPU time of each run; returns what the last one gave."""
     gc.collect()
-    start = time.process_time()
-    result = what()
-    return time.process_time() - start, result
+    for _ in range(RUNS_PER_TURN):
+        result = None
+        start = time.process_time()
+        result = what()
+        gc.collect(0)
+        seconds.append(time.process_time() - start)
+    return result
 
 
 def hybrid_maker(shared):
@@ -60,19 +73,19 @@ def main():
     torch.set_num_threads(1)
     hybrid = hybrid_maker(options.shared)
     x = torch.zeros(4)
+    missed = False
     for children in options.children:
         gm, n = hybrid(children, 20), children * 20
         ours, theirs = [], []
         for _ in range(options.rounds):
-            seconds, peer = cpu_time(lambda: exporter.export(gm, arg_inputs=[x], use_legacy_exporter=True))
-            theirs.append(seconds)
-            seconds, ep = cpu_time(lambda: tenon_pt2.join(gm, (x,)))
-            ours.append(seconds)
+            peer = turn(lambda: exporter.export(gm, arg_inputs=[x], use_legacy_exporter=True), theirs)
+            ep = turn(lambda: tenon_pt2.join(gm, (x,)), ours)
         ep.validate()
         y = torch.arange(4.0)
         for a, b in zip(ep.module()(y), peer.module()(y)):
             assert torch.equal(a, b), "the two programs compute different things"
-        tenon, other = min(ours) / n * 1e6, min(theirs) / n * 1e6
+        tenon, other = (statistics.median(times) / n * 1e6 for times in (ours, theirs))
+        missed = missed or other / tenon < GOAL
         print(
             json.dumps(
                 {
@@ -82,11 +95,13 @@ def main():
                     "peer": round(other, 2),
                     "ratio": round(other / tenon, 1),
                     "goal": GOAL,
+                    "met": other / tenon >= GOAL,
                 }
             ),
             flush=True,
         )
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -46,6 +46,7 @@ FxGraphBuilder::FxGraphBuilder(const Program& program, const FxFactory& factory,
       names_(program, NameTable::Rule::kPythonIdentifier),
       nodes_(program.num_values(), nullptr),
       payloads_(program.delegates.size(), nullptr),
+      region_names_(program.regions.size()),
       source_key_(program.context().Intern("#")) {
   for (const SymbolRange& range : program.ranges) {
     symbols_.emplace(range.key, range.expr);
@@ -279,6 +280,15 @@ PyObject* FxGraphBuilder::SourceOf(NodeId n) const {
   return nullptr;
 }
 
+// One string for all nodes of the region. Borrowed.
+PyObject* FxGraphBuilder::RegionName(RegionId id) {
+  nb::object& name = region_names_[id.index];
+  if (!name.is_valid()) {
+    name = NewStr(program_.view(program_.regions[id.index].name));
+  }
+  return name.ptr();
+}
+
 nb::object FxGraphBuilder::SourceMeta(PyObject* source) const {
   if (source == nullptr) return nb::dict();
   return Checked(PyDict_Copy(Attr(source, N().meta).ptr()));
@@ -332,9 +342,7 @@ void FxGraphBuilder::BuildNode(NodeId n, Scope* scope) {
   PyObject* known = PyDict_GetItemWithError(meta.ptr(), N().val);
   nb::object source_val = known == nullptr ? nb::object() : nb::borrow(known);
   if (node.region.valid()) {
-    const Region& region = program_.regions[node.region.index];
-    Check(PyDict_SetItem(meta.ptr(), N().region,
-                         NewStr(program_.view(region.name)).ptr()));
+    Check(PyDict_SetItem(meta.ptr(), N().region, RegionName(node.region)));
   }
   const bool is_bare =
       !engine.is_valid() && IsCalledLikeResult(program_, node);

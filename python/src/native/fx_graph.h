@@ -83,6 +83,7 @@ class FxGraphBuilder {
   nb::object SizeOf(const SymInt& size);
   PyObject* SourceOf(NodeId n) const;
   nb::object SourceMeta(PyObject* source) const;
+  PyObject* RegionName(RegionId id);
 
   const Program& program_;
   const FxFactory& factory_;
@@ -93,6 +94,7 @@ class FxGraphBuilder {
   NameTable names_;
   std::vector<PyObject*> nodes_;  // by value; borrowed
   std::vector<PyObject*> payloads_;  // by delegate
+  std::vector<nb::object> region_names_;  // by region, once needed
   std::unordered_map<std::string, ExprId> exprs_;
   SymbolScope symbols_;
   StringId source_key_;

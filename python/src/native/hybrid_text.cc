@@ -71,6 +71,7 @@ void HybridText::AddMember(std::string_view name, std::string_view text) {
 }
 
 std::string HybridText::Take() {
+  AddMember("types", values_.Types());
   if (!state_text_.empty()) AddMember("state", "{" + state_text_ + "}");
   text_ += '}';
   return std::move(text_);

@@ -183,9 +183,21 @@ bool ValueWriter::DescribeTensor(PyObject* tensor, std::string* out) {
   return true;
 }
 
+bool ValueWriter::NameTensor(PyObject* tensor, std::string* out) {
+  std::string text;
+  if (!DescribeTensor(tensor, &text)) return false;
+  const auto [at, is_added] = types_.try_emplace(text, types_.size());
+  if (is_added) {
+    if (at->second > 0) types_text_ += ',';
+    types_text_ += text;
+  }
+  AppendJsonInt(static_cast<int64_t>(at->second), out);
+  return true;
+}
+
 bool ValueWriter::Describe(PyObject* val, std::string* out) {
   const Torch& torch = Torch::Get();
-  if (Is(val, torch.tensor)) return DescribeTensor(val, out);
+  if (Is(val, torch.tensor)) return NameTensor(val, out);
   if (val == Py_None) {
     *out += "{\"const\":null}";
   } else if (PyBool_Check(val)) {

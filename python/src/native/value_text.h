@@ -18,7 +18,11 @@ class ValueWriter {
 
   // A node's meta["val"]; false, and nothing written, when the encoding has no
   // word for it. Values that several nodes hold are described once.
+  // Tensors are named by their position in `types`.
   bool Meta(PyObject* val, std::string* out);
+
+  // The document's member "types": a JSON list.
+  std::string Types() const { return '[' + types_text_ + ']'; }
 
   // The described values by identity, for the way back.
   const std::unordered_map<PyObject*, std::string>& described() const {
@@ -33,6 +37,7 @@ class ValueWriter {
 
  private:
   bool Describe(PyObject* val, std::string* out);
+  bool NameTensor(PyObject* tensor, std::string* out);
   bool DescribeTensor(PyObject* tensor, std::string* out);
   bool Sizes(PyObject* tuple, std::string* out);
   void Items(PyObject* sequence, const char* tag, const std::string& place,
@@ -40,6 +45,8 @@ class ValueWriter {
 
   StateTensors& tensors_;
   std::unordered_map<PyObject*, std::string> described_;
+  std::unordered_map<std::string, size_t> types_;  // by text
+  std::string types_text_;
   std::unordered_map<PyObject*, std::string> exprs_;  // by sympy expression
   std::unordered_map<std::string, nb::object> symbolic_;
   std::vector<nb::object> kept_;

@@ -22,11 +22,13 @@ ILLEGAL_NAMES = set(_illegal_names)
 
 def new_module(graph, modules):
     """A module for the graph; its Python code is generated when it is called."""
-    root = torch.nn.Module()
+    # The constructor walks over a graph's nodes for the attributes that they mention.
+    made = LazyGraphModule({}, fx.Graph())
     for name, module in modules.items():
-        root.add_module(name, module)
+        made.add_module(name, module)
     graph._codegen = fx.graph.CodeGen()
-    return LazyGraphModule(root, graph)
+    made.graph = graph
+    return made
 
 
 @functools.lru_cache(maxsize=None)

@@ -1,6 +1,5 @@
 """The package's two functions."""
 
-import contextlib
 import gc
 import os
 
@@ -26,9 +25,16 @@ def join(gm, args=(), kwargs=None, *, dynamic_shapes=None):
 
     Raises TenonError, with the rule and the node, when `gm` breaks a rule.
     """
-    with _no_collection():
+    # Thousands of objects are made and all are kept: looking for garbage among them
+    # meanwhile would take longer than making them.
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
         document, ranges = _document(gm, args, kwargs, dynamic_shapes)
         return _exported(gm, document, ranges, args, kwargs)
+    finally:
+        if was_collecting:
+            gc.enable()
 
 
 def save(gm, path, args=(), kwargs=None, *, dynamic_shapes=None):
@@ -43,19 +49,6 @@ def save(gm, path, args=(), kwargs=None, *, dynamic_shapes=None):
     joined = _native.Joined(document, False)
     joined.write(os.fspath(path), _metadata(), torch.__version__.split("+")[0])
     return joined.digest
-
-
-@contextlib.contextmanager
-def _no_collection():
-    """Thousands of objects are made and all are kept: looking for garbage among
-    them would take longer than making them."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _document(gm, args, kwargs, dynamic_shapes):

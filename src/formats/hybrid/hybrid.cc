@@ -9,7 +9,7 @@ namespace {
 
 using namespace hybrid;  // NOLINT: the reader's own parts
 
-constexpr std::array<JsonMember, 13> kDocument = {{{"format"},
+constexpr std::array<JsonMember, 14> kDocument = {{{"format"},
                                                    {"name", false},
                                                    {"graph"},
                                                    {"modules", false},
@@ -17,6 +17,7 @@ constexpr std::array<JsonMember, 13> kDocument = {{{"format"},
                                                    {"in_spec", false},
                                                    {"out_spec", false},
                                                    {"dims", false},
+                                                   {"types", false},
                                                    {"runs", false},
                                                    {"tensors", false},
                                                    {"about", false},
@@ -31,6 +32,7 @@ enum Member {
   kInSpec,
   kOutSpec,
   kDims,
+  kTypes,
   kRuns,
   kTensors
 };
@@ -68,8 +70,11 @@ void FindHints(const Module& root, const std::vector<TypeId>& example,
     }
     const TypeId given = example[i++];
     JsonArray shape;
-    if (!given.valid() ||
-        node["val"]["shape"].get(shape) != simdjson::SUCCESS) {
+    JsonElement val;
+    if (!given.valid() || node["val"].get(val) != simdjson::SUCCESS) continue;
+    const JsonElement* stated = types->Resolve(val);
+    if (stated == nullptr ||
+        (*stated)["shape"].get(shape) != simdjson::SUCCESS) {
       continue;
     }
     const Type& type = program->type(given);
@@ -116,6 +121,9 @@ Expected<Program> ReadDocument(const JsonInput& json, const std::string& path,
   Types types(json, &program);
   if (m.has_value(kDims)) {
     TENON_TRY(types.ReadSymbols(m[kDims], JsonPath(root_path, "dims")));
+  }
+  if (m.has_value(kTypes)) {
+    TENON_TRY(types.SetTable(m[kTypes], JsonPath(root_path, "types")));
   }
   StateReader state(json, tensors, &program);
   if (m.has_value(kStateMember)) {

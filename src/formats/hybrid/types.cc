@@ -30,6 +30,35 @@ Expected<Device> ReadDevice(const JsonInput& json, const JsonElement& e,
   return device;
 }
 
+Status Types::SetTable(const JsonElement& table, const JsonPath& path) {
+  TENON_ASSIGN(const JsonArray array, json_.Array(table, path));
+  for (const auto stated : array) table_.push_back({stated, TypeId()});
+  return {};
+}
+
+const JsonElement* Types::Resolve(const JsonElement& val) const {
+  if (!val.is_int64()) return &val;
+  const auto i = static_cast<uint64_t>(int64_t{val});
+  return i < table_.size() ? &table_[i].stated : nullptr;
+}
+
+Expected<TypeId> Types::ReadNamed(const JsonElement& position,
+                                  const JsonPath& path) {
+  TENON_ASSIGN(const int64_t i, json_.Int(position, path));
+  if (i < 0 || static_cast<uint64_t>(i) >= table_.size()) {
+    return json_.Error(path) << "type " << i << " of " << table_.size();
+  }
+  Entry& entry = table_[static_cast<size_t>(i)];
+  if (!entry.type.valid()) {
+    const JsonPath root;
+    const JsonPath types(root, "types");
+    TENON_ASSIGN(
+        entry.type,
+        ReadTensor(entry.stated, JsonPath(types, static_cast<size_t>(i))));
+  }
+  return entry.type;
+}
+
 Status Types::ReadSymbols(const JsonElement& dims, const JsonPath& path) {
   TENON_ASSIGN(const JsonObject object, json_.Object(dims, path));
   ExprPool& exprs = program_.context().exprs;
@@ -114,6 +143,7 @@ Type Types::Contiguous(Program* program, DType dtype,
 }
 
 Expected<TypeId> Types::Read(const JsonElement& val, const JsonPath& path) {
+  if (val.is_int64()) return ReadNamed(val, path);
   TENON_ASSIGN(const JsonObject object, json_.Object(val, path));
   JsonElement found;
   if (object["dtype"].get(found) == simdjson::SUCCESS) {
