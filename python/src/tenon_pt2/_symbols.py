@@ -82,7 +82,7 @@ class ValueMaker:
         if len(what) == 2:
             return self.scalar(*what)
         dtype, sizes, strides, device, requires_grad = what
-        if any(isinstance(s, str) for s in sizes) or any(isinstance(s, str) for s in strides):
+        if str in map(type, (*sizes, *strides)):
             sizes = [self.size(s) for s in sizes]
             strides = [self.size(s) for s in strides]
             with self.mode:

@@ -38,6 +38,23 @@ TypeId AsSymbolic(Context& context, TypeId id) {
   return context.types.Intern(std::move(type));
 }
 
+// A tensor of another dtype or shape than what is inferred completely.
+bool IsOtherTensor(const Type& stated, const InferredType& inferred) {
+  if (!stated.is_tensor() || inferred.kind != TypeKind::kTensor) return false;
+  if (stated.dtype != inferred.dtype || stated.rank() != inferred.rank) {
+    return true;
+  }
+  for (size_t d = 0; d < stated.sizes.size(); ++d) {
+    const SymInt& a = stated.sizes[d];
+    const InferredSize& b = inferred.sizes[d];
+    if (b.is_literal() ? !a.is_literal() || a.value != b.value
+                       : a.expr != b.expr) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Expected<Item> GraphReader::CallOperator(Scope* scope, const NodeMembers& m,
@@ -178,7 +195,6 @@ ValueId GraphReader::SliceStandIn(ValueId v) {
 // --- results ---
 
 TypeId GraphReader::CompleteType(const InferredType& inferred) {
-  if (!inferred.is_complete()) return TypeId();
   if (inferred.kind != TypeKind::kTensor) {
     Type type;
     type.kind = inferred.kind;
@@ -201,25 +217,19 @@ Expected<TypeId> GraphReader::ResultType(NodeId n, size_t i,
                                          const JsonElement* val,
                                          const JsonPath& path) {
   const auto all = inference_.Infer(n);
-  const TypeId inferred = i < all.size() ? CompleteType(all[i]) : TypeId();
+  const InferredType* inferred =
+      i < all.size() && all[i].is_complete() ? &all[i] : nullptr;
   if (val == nullptr || val->is_null()) {
-    if (inferred.valid()) return inferred;
+    const TypeId type =
+        inferred == nullptr ? TypeId() : CompleteType(*inferred);
+    if (type.valid()) return type;
     return json_.Error(path, Rule::kGraph01)
            << "the type of result " << i << " of " << program_.op_name(n)
            << " isn't stated by 'val', and doesn't follow from its arguments";
   }
   TENON_ASSIGN(const TypeId stated, types_.Read(*val, path));
-  if (inferred.valid()) {
-    const Type &a = program_.type(stated), &b = program_.type(inferred);
-    if (a.is_tensor() && b.is_tensor() &&
-        (a.dtype != b.dtype || a.sizes.size() != b.sizes.size() ||
-         !std::equal(a.sizes.begin(), a.sizes.end(), b.sizes.begin(),
-                     [](const SymInt& x, const SymInt& y) {
-                       return x.expr == y.expr &&
-                              (x.expr.valid() || x.value == y.value);
-                     }))) {
-      return inferred;
-    }
+  if (inferred != nullptr && IsOtherTensor(program_.type(stated), *inferred)) {
+    return CompleteType(*inferred);
   }
   return AsSymbolic(context_, stated);
 }
