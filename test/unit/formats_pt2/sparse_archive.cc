@@ -100,7 +100,7 @@ class SparseZip {
     directory_ += fields;
     Put<uint16_t>(&directory_, static_cast<uint16_t>(extra.size() + 8));
     directory_.append(10, '\0');  // comment, disk, attributes
-    Put(&directory_, kMax32);  // the offset
+    Put(&directory_, kMax32);     // the offset
     directory_ += name;
     Put(&directory_, kExtraZip64);
     Put<uint16_t>(&directory_, 24);
