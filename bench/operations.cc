@@ -422,7 +422,8 @@ const std::string& Case::file() {
 
 const std::string& Case::path() {
   if (path_.empty()) {
-    path_ = "/tmp/tenon-bench-" + std::to_string(getpid()) + ".pt2";
+    path_ = "/tmp/tenon-bench-" + std::to_string(getpid()) + "-" +
+            std::to_string(num_nodes_) + ".pt2";
   }
   return path_;
 }
