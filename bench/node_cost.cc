@@ -42,6 +42,7 @@ void Measure(benchmark::State& state, const Operation& operation) {
 
 void RegisterAll() {
   for (const Operation& operation : AllOperations()) {
+    if (operation.needs_peer) continue;
     auto* b = benchmark::RegisterBenchmark(
         operation.name,
         [&operation](benchmark::State& state) { Measure(state, operation); });

@@ -70,6 +70,54 @@ void Write(Case& c, Stopwatch& watch) {
   Check(ok, diags, "write");
 }
 
+// --- files that the other side of a comparison wrote ---
+
+// They lie in a folder that peers.py names: one by nodes, one by megabytes of
+// weights.
+std::string PeersFile(const std::string& kind, int64_t n) {
+  const char* folder = std::getenv("TENON_PEERS_FOLDER");
+  return std::string(folder == nullptr ? "." : folder) + "/" + kind + "-" +
+         std::to_string(n) + ".pt2";
+}
+
+Expected<Program> ReadFile(const std::string& path, Diagnostics& diags) {
+  return ReadPt2(path, std::make_shared<Context>(), Pt2ReadOptions(), diags);
+}
+
+void ReadPeers(const std::string& path, Stopwatch& watch) {
+  Diagnostics diags;
+  std::optional<Expected<Program>> program;
+  watch.Time([&] { program.emplace(ReadFile(path, diags)); });
+  Check(program->ok(), diags, "read");
+}
+
+void WritePeers(const std::string& path, Stopwatch& watch) {
+  Diagnostics diags;
+  const auto program = ReadFile(path, diags);
+  Check(program.ok(), diags, "read");
+  const std::string copy = path + ".copy";
+  bool ok = false;
+  watch.Time([&] { ok = WritePt2(*program, copy, {}, diags).ok(); });
+  unlink(copy.c_str());
+  Check(ok, diags, "write");
+}
+
+void ReadSaved(Case& c, Stopwatch& watch) {
+  ReadPeers(PeersFile("nodes", c.num_nodes()), watch);
+}
+
+void WriteSaved(Case& c, Stopwatch& watch) {
+  WritePeers(PeersFile("nodes", c.num_nodes()), watch);
+}
+
+void ReadWeights(Case& c, Stopwatch& watch) {
+  ReadPeers(PeersFile("weights", c.num_nodes()), watch);
+}
+
+void WriteWeights(Case& c, Stopwatch& watch) {
+  WritePeers(PeersFile("weights", c.num_nodes()), watch);
+}
+
 void Print(Case& c, Stopwatch& watch) {
   const Program& program = c.layers();
   std::string text;
@@ -283,6 +331,10 @@ void HybridToSigned(Case& c, Stopwatch& watch) {
 constexpr Operation kOperations[] = {
     {"read", Read},
     {"write", Write},
+    {"read_saved", ReadSaved, false, true},
+    {"write_saved", WriteSaved, false, true},
+    {"read_weights", ReadWeights, false, true},
+    {"write_weights", WriteWeights, false, true},
     {"print", Print},
     {"parse", Parse},
     {"verify", VerifyAll},
@@ -370,7 +422,8 @@ const std::string& Case::file() {
 
 const std::string& Case::path() {
   if (path_.empty()) {
-    path_ = "/tmp/tenon-bench-" + std::to_string(getpid()) + ".pt2";
+    path_ = "/tmp/tenon-bench-" + std::to_string(getpid()) + "-" +
+            std::to_string(num_nodes_) + ".pt2";
   }
   return path_;
 }

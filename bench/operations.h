@@ -64,6 +64,8 @@ struct Operation {
   void (*run)(Case& c, Stopwatch& watch);
   // Costs what the boundary does, however many nodes there are.
   bool is_flat = false;
+  // Works on a file of the other side of a comparison.
+  bool needs_peer = false;
 };
 
 // Makes the allocator keep what is freed. Otherwise runs on large programs, but

@@ -7,7 +7,9 @@ wheel's path in TTRT_WHEEL. What an operation works on is made anew for each run
 """
 import contextlib
 import copy
+import functools
 import gc
+import io
 import os
 import random
 import sys
@@ -121,8 +123,68 @@ def graph_module(n):
     return fx.GraphModule({}, bench_lib.chain_graph(n)[0])
 
 
+def peers_file(kind, n):
+    """Where a file lies that both sides work on."""
+    return os.path.join(os.environ["TENON_PEERS_FOLDER"], f"{kind}-{n}.pt2")
+
+
+def saved(n):
+    path = peers_file("nodes", n)
+    if not os.path.exists(path):
+        torch.export.save(bench_lib.program(n), path)
+    with open(path, "rb") as f:
+        return io.BytesIO(f.read())
+
+
+class Weights(torch.nn.Module):
+    """As bench_saveload.py: sixteen parameters, all of them used."""
+
+    def __init__(self, megabytes, k=16):
+        super().__init__()
+        self.w = torch.nn.ParameterList(
+            [torch.nn.Parameter(torch.rand(megabytes * 1_000_000 // 4 // k)) for _ in range(k)])
+
+    def forward(self, x):
+        for w in self.w:
+            x = x + w[:4]
+        return x
+
+
+@functools.cache
+def with_weights(megabytes):
+    module = Weights(megabytes)
+    program = torch.export.export(module, (torch.zeros(4),))
+    path = peers_file("weights", megabytes)
+    torch.export.save(program, path)
+    from safetensors.torch import save_file
+    save_file(dict(module.state_dict()), path + ".safetensors")
+    return program
+
+
+def weights_path(megabytes):
+    with_weights(megabytes)
+    return peers_file("weights", megabytes)
+
+
+def load_safetensors(path):
+    from safetensors.torch import load_file
+    return load_file(path + ".safetensors")  # mapped, not touched
+
+
+def save_beside(program, path):
+    torch.export.save(program, path)
+    os.remove(path)
+
+
 # name: (what the operation works on, the operation)
 OPERATIONS = {
+    "read_saved": (saved, torch.export.load),
+    "write_saved": (lambda n: (saved(n), bench_lib.program(n)),
+                    lambda arg: torch.export.save(arg[1], io.BytesIO())),
+    "load_weights": (weights_path, torch.export.load),
+    "read_weights": (weights_path, load_safetensors),
+    "write_weights": (lambda n: (with_weights(n), peers_file("weights", n) + ".peer"),
+                      lambda arg: save_beside(*arg)),
     "partition_chain": (lambda n: dag(n, 1), propose),
     "partition_dense": (lambda n: dag(n, 16), propose),
     "clone": (graph_module, copy.deepcopy),

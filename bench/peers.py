@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Tenon beside the Python that does the same, interleaved in one run.
 
-    bench/peers.py join [--quick] [--build build/release] [--shared ../shared]
+    bench/peers.py join|pt2 [--quick] [--build build/release] [--shared ../shared]
+
+`join` is about graphs, `pt2` about files: both sides read and write what PyTorch saved; the weights' bounds are
+safetensors, which maps them, too, and dd, which only copies.
 
 Prints one JSON line a metric: {"metric", "n", "tenon", "peer", "ratio", "goal"} and "met". Times are nanoseconds of
 CPU time, the best of several runs; "wall" holds the same three by the wall clock. "ratio" is peer / tenon. A metric
@@ -16,8 +19,12 @@ import argparse
 import glob
 import json
 import os
+import resource
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
@@ -52,6 +59,10 @@ class Run:
     def __init__(self, args):
         self.args = args
         self.quick = args.quick
+        self.group = args.group
+        # Files that both sides work on.
+        self.folder = tempfile.mkdtemp(prefix="tenon-peers-", dir=args.folder)
+        os.environ["TENON_PEERS_FOLDER"] = self.folder
         self.sides = {"tenon": Side([os.path.join(args.build, "bench/tenon_peer_side")])}
         self.why_not = {}
         self.missed = []
@@ -86,21 +97,27 @@ class Run:
         if not line["met"]:
             self.missed.append(f"{metric} n={n}")
 
-    def compare(self, metric, n, peer_name, goal, reps=3):
-        """Alternately; Tenon, whose runs are short, several times each turn. `goal`: the smallest ratio; 0: none."""
+    def compare(self, metric, n, peer_name, goal, reps=3, theirs=None):
+        """Alternately; Tenon, whose runs are short, several times each turn. `goal`: the smallest ratio; 0: none.
+        `theirs`: what the other side calls it."""
         tenon, peer, note = [], [], None
         side = self.peer(peer_name)
         for _ in range(reps):
-            tenon.append(self.sides["tenon"].ask(metric, n, 5))
             if side is None:
                 note = self.why_not[peer_name]
-                continue
-            try:
-                peer.append(side.ask(metric, n))
-            except RuntimeError as error:
-                note = str(error)
+            else:
+                try:  # first: it writes the files that both work on
+                    peer.append(side.ask(theirs or metric, n))
+                except RuntimeError as error:
+                    note = str(error)
+            if note is not None and self.group != "join":
+                print(f"peers.py: {metric} n={n}: {note}", file=sys.stderr)
+                self.missed.append(f"{metric} n={n}")
+                return
+            tenon.append(self.sides["tenon"].ask(metric, n, 5))
+            if note is not None:
                 break
-        self.emit(metric, n, best(tenon), best(peer) if peer else None, f">= {goal}x" if goal else None,
+        self.emit(theirs or metric, n, best(tenon), best(peer) if peer else None, f">= {goal}x" if goal else None,
                   lambda ratio: ratio >= goal, note, peer_is=peer_name)
 
     def bound(self, metric, n, goal_ns, per_node, reps=5):
@@ -130,6 +147,47 @@ class Run:
                   tenon_ns=[a[1], b[1]])
 
 
+    def dd(self, n, goal, reps=5):
+        """Writing a program with n megabytes of weights to disk, against copying the file: wall time, as the disk
+        has its share in it."""
+        source = os.path.join(self.folder, f"weights-{n}.pt2")
+        target = source + ".dd"
+        tenon, peer = [], []
+        for _ in range(reps):
+            before, start = children_cpu(), time.perf_counter()
+            subprocess.run(["dd", f"if={source}", f"of={target}", "bs=1M", "conv=fdatasync"], check=True,
+                           stderr=subprocess.DEVNULL)
+            peer.append(((time.perf_counter() - start) * 1e9, (children_cpu() - before) * 1e9))
+            os.remove(target)
+            tenon.append(self.sides["tenon"].ask("write_weights", n, 1))
+        tenon, peer = best(tenon), best(peer)
+        # The clocks change places: `emit` judges the second.
+        self.emit("write weights to disk; dd conv=fdatasync", n, tenon[::-1], peer[::-1], f">= {goal}x by the wall",
+                  lambda ratio: ratio >= goal, clocks="wall first")
+
+    def tool(self, metric, n, path, goal_ms, goal_mb, *, reps=20):
+        """A fresh `tenon info`: its time, and the most memory it held."""
+        runs, peak = [], 0
+        for _ in range(reps):
+            before, start = children_cpu(), time.perf_counter()
+            child = subprocess.Popen([os.path.join(self.args.build, "tenon"), "info", path],
+                                     stdout=subprocess.DEVNULL)
+            _, status, usage = os.wait4(child.pid, 0)
+            if status != 0:
+                raise RuntimeError(f"tenon info {path} failed")
+            runs.append(((time.perf_counter() - start) * 1e9, (usage.ru_utime + usage.ru_stime) * 1e9))
+            peak = max(peak, usage.ru_maxrss / 1e3)
+        if goal_ms:
+            self.emit(metric, n, best(runs), None, f"<= {goal_ms} ms", lambda value: value <= goal_ms * 1e6)
+        self.emit(f"{metric}: peak memory, MB", n, (round(peak, 1),) * 2, None, goal_mb and f"<= {goal_mb} MB",
+                  lambda value: not goal_mb or value <= goal_mb)
+
+
+def children_cpu():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def join(run):
     thousand, many = (300, 10_000) if run.quick else (1_000, 1_000_000)
     run.compare("partition_chain", thousand, "torch", 0 if run.quick else 10_000, 2)
@@ -152,7 +210,28 @@ def join(run):
             run.growth(metric, n)
 
 
-GROUPS = {"join": join}
+def pt2(run):
+    thousand, megabytes = (300, 10) if run.quick else (1_000, 500)
+    for n in (thousand,) if run.quick else (thousand, 5 * thousand):
+        run.compare("read_saved", n, "torch", 300)
+        run.compare("write_saved", n, "torch", 4)
+    for n in (1_000, 10_000) if run.quick else (1_000, 10_000, 100_000, 1_000_000):
+        run.bound("read", n, 1_000, per_node=True)
+    for n in (1_000, 5_000) if run.quick else (1_000, 10_000, 100_000, 500_000):
+        run.growth("read", n)
+    for n in (megabytes // 10, megabytes):
+        run.compare("read_weights", n, "torch", 1 / 1.2)  # against safetensors
+    run.compare("read_weights", megabytes, "torch", 300, theirs="load_weights")
+    run.compare("write_weights", megabytes, "torch", 4)
+    run.dd(megabytes, 0.9)
+    nodes = os.path.join(run.folder, f"nodes-{thousand}.pt2")
+    run.tool("start to info", thousand, nodes, 5, 0)
+    # Weights aren't read: a hundredth of them would show.
+    weights = os.path.join(run.folder, f"weights-{megabytes}.pt2")
+    run.tool("info with weights", megabytes, weights, 5, 0 if run.quick else 40)
+
+
+GROUPS = {"join": join, "pt2": pt2}
 
 
 def main():
@@ -160,6 +239,7 @@ def main():
     parser.add_argument("group", choices=sorted(GROUPS))
     parser.add_argument("--quick", action="store_true", help="smaller sizes, a minute instead of many")
     parser.add_argument("--build", default=os.path.join(HERE, "../build/release"))
+    parser.add_argument("--folder", help="where to put the files, some times the largest; default: the temporary one")
     parser.add_argument("--shared", default=os.path.join(HERE, "../../shared"))
     run = Run(parser.parse_args())
     try:
@@ -167,6 +247,8 @@ def main():
     except RuntimeError as error:
         print(f"peers.py: {error}", file=sys.stderr)
         return 2
+    finally:
+        shutil.rmtree(run.folder, ignore_errors=True)
     if run.missed:
         print("missed: " + ", ".join(run.missed), file=sys.stderr)
     return 1 if run.missed else 0

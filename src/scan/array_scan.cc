@@ -1,6 +1,4 @@
 // Files of numbers: safetensors and NumPy's.
-#include <simdjson.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -18,7 +16,7 @@ constexpr size_t kNumpyMagicBytes = 6;
 
 void AddDType(const JsonElement& tensor, std::vector<std::string>* known) {
   std::string_view dtype;
-  if (tensor["dtype"].get(dtype) != simdjson::SUCCESS) return;
+  if (!tensor["dtype"].Get(&dtype)) return;
   if (std::find(known->begin(), known->end(), dtype) == known->end()) {
     known->emplace_back(dtype);
   }
@@ -28,22 +26,20 @@ void AddDType(const JsonElement& tensor, std::vector<std::string>* known) {
 std::string CheckTensors(const JsonElement& root, uint64_t payload_bytes,
                          ScanReport* report) {
   JsonObject tensors;
-  if (root.get(tensors) != simdjson::SUCCESS) return "isn't an object";
+  if (!root.Get(&tensors)) return "isn't an object";
   for (const auto field : tensors) {
     if (field.key == "__metadata__") continue;
     JsonArray offsets;
-    if (field.value["data_offsets"].get(offsets) != simdjson::SUCCESS ||
-        offsets.size() != 2) {
+    if (!field.value["data_offsets"].Get(&offsets) || offsets.size() != 2) {
       return "has no place for '" + std::string(field.key) + "'";
     }
-    uint64_t begin = 0, end = 0;
-    if (offsets.at(0).get(begin) != simdjson::SUCCESS ||
-        offsets.at(1).get(end) != simdjson::SUCCESS || begin > end ||
-        end > payload_bytes) {
+    int64_t begin = 0, end = 0;
+    if (!offsets.at(0).Get(&begin) || !offsets.at(1).Get(&end) || begin < 0 ||
+        begin > end || static_cast<uint64_t>(end) > payload_bytes) {
       return "puts '" + std::string(field.key) + "' outside the file";
     }
     ++report->num_tensors;
-    report->tensor_bytes += end - begin;
+    report->tensor_bytes += static_cast<uint64_t>(end - begin);
     AddDType(field.value, &report->tensor_dtypes);
   }
   return "";

@@ -3,8 +3,6 @@
 //
 // The walk goes by the names of members alone, whatever they lie in: a model
 // that no schema allows is looked through as well.
-#include <simdjson.h>
-
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -28,13 +26,13 @@ class ModelScan {
 
   void Walk(const JsonElement& e, const JsonPath& path) {
     JsonArray array;
-    if (e.get(array) == simdjson::SUCCESS) {
+    if (e.Get(&array)) {
       size_t i = 0;
       for (const auto item : array) Walk(item, JsonPath(path, i++));
       return;
     }
     JsonObject object;
-    if (e.get(object) != simdjson::SUCCESS) return;
+    if (!e.Get(&object)) return;
     for (const auto field : object) {
       if (field.key == kMetadata) continue;
       Member(field.key, field.value, JsonPath(path, field.key));
@@ -81,18 +79,18 @@ class ModelScan {
 
   void Texts(Check check, const JsonElement& value, const JsonPath& path) {
     std::string_view text;
-    if (value.get(text) == simdjson::SUCCESS) (this->*check)(text, path);
+    if (value.Get(&text)) (this->*check)(text, path);
     JsonArray array;
-    if (value.get(array) != simdjson::SUCCESS) return;
+    if (!value.Get(&array)) return;
     size_t i = 0;
     for (const auto item : array) {
       const JsonPath at(path, i++);
-      if (item.get(text) == simdjson::SUCCESS) (this->*check)(text, at);
+      if (item.Get(&text)) (this->*check)(text, at);
     }
   }
   void Keys(Check check, const JsonElement& value, const JsonPath& path) {
     JsonObject map;
-    if (value.get(map) != simdjson::SUCCESS) return;
+    if (!value.Get(&map)) return;
     for (const auto field : map) {
       (this->*check)(field.key, JsonPath(path, field.key));
     }
@@ -182,13 +180,13 @@ std::vector<std::string> ScanPayloadConfig(Bytes json, const std::string& place,
   }
   std::vector<std::string> pickles;
   JsonObject config;
-  if (input.root()["config"].get(config) != simdjson::SUCCESS) return {};
+  if (!input.root()["config"].Get(&config)) return {};
   const JsonPath root;
   const JsonPath config_path(root, "config");
   for (const auto field : config) {
     std::string_view record;
     bool is_pickle = false;
-    if (field.value["path_name"].get(record) != simdjson::SUCCESS) continue;
+    if (!field.value["path_name"].Get(&record)) continue;
     const Place at =
         Place::Json(place, JsonPath(config_path, field.key).ToString());
     if (!IsPlainMemberName(record)) {
@@ -197,9 +195,7 @@ std::vector<std::string> ScanPayloadConfig(Bytes json, const std::string& place,
           << "' isn't called by a plain relative name";
     }
     // Whatever isn't false: Python asks for truth.
-    const bool is_raw =
-        field.value["use_pickle"].get(is_pickle) == simdjson::SUCCESS &&
-        !is_pickle;
+    const bool is_raw = field.value["use_pickle"].Get(&is_pickle) && !is_pickle;
     // Script objects are read in C++, by the library of their class.
     if (is_raw || record.starts_with("custom_obj_")) continue;
     scanner->Remark(Rule::kXPickle05, at)

@@ -3,8 +3,6 @@
 // A defaultdict names its factory by module and name, which is imported when
 // the spec is read and called when a key is missing. A key that was an enum's
 // member names its class likewise.
-#include <simdjson.h>
-
 #include <string>
 #include <utility>
 
@@ -14,9 +12,9 @@
 namespace tenon {
 namespace {
 
-std::string_view Text(const simdjson::dom::object& object, const char* key) {
+std::string_view Text(const JsonObject& object, const char* key) {
   std::string_view text;
-  if (object[key].get(text) != simdjson::SUCCESS) return {};
+  if (!object[key].Get(&text)) return {};
   return text;
 }
 
@@ -27,17 +25,17 @@ class SpecScan {
 
   void Walk(const JsonElement& e) {
     JsonArray array;
-    if (e.get(array) == simdjson::SUCCESS) {
+    if (e.Get(&array)) {
       for (const auto item : array) Walk(item);
       return;
     }
     JsonObject object;
-    if (e.get(object) != simdjson::SUCCESS) return;
+    if (!e.Get(&object)) return;
     const std::string_view module = Text(object, "default_factory_module");
     if (!module.empty()) {
       CheckImport(module, Text(object, "default_factory_name"));
     }
-    if (object["__enum__"].error() == simdjson::SUCCESS) {
+    if (object["__enum__"].valid()) {
       const std::string_view fqn = Text(object, "fqn");
       const size_t colon = fqn.find(':');
       CheckImport(fqn.substr(0, colon), colon == std::string_view::npos
@@ -46,8 +44,7 @@ class SpecScan {
     }
     for (const auto field : object) {
       std::string_view text;
-      if (field.key == "context" &&
-          field.value.get(text) == simdjson::SUCCESS) {
+      if (field.key == "context" && field.value.Get(&text)) {
         Context(text);
       } else {
         Walk(field.value);

@@ -1,6 +1,7 @@
 #include "support/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,9 +113,32 @@ bool AtomicFile::Write(Bytes bytes) {
   return WriteAll(fd_, text.data(), text.size()) || Fail("write");
 }
 
+bool AtomicFile::Copy(int descriptor, uint64_t from, uint64_t size) {
+  if (!Flush()) return false;
+  offset_ += size;
+  auto at = static_cast<off_t>(from);
+  while (size > 0) {
+    ssize_t n = copy_file_range(descriptor, &at, fd_, nullptr, size, 0);
+    // Not between these file systems, or not by this kernel.
+    if (n < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS ||
+                  errno == EOPNOTSUPP)) {
+      n = sendfile(fd_, descriptor, &at, size);
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Fail("copy to");
+    if (n == 0) {
+      error_ = "the file that is copied from became shorter";
+      return false;
+    }
+    size -= static_cast<uint64_t>(n);
+  }
+  return true;
+}
+
 bool AtomicFile::Commit() {
   if (!Flush()) return false;
-  if (fsync(fd_) != 0) return Fail("sync");
+  // The size counts as data; times don't matter.
+  if (fdatasync(fd_) != 0) return Fail("sync");
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     return Fail("rename to");
   }

@@ -25,6 +25,9 @@ class AtomicFile {
   // Each returns false with `error()` set; after that only destroy it.
   bool Open(const std::string& path);
   bool Write(Bytes bytes);
+  // Appends `size` bytes of an open file from `from` on. The kernel copies them
+  // where it can; they don't pass through this process's memory.
+  bool Copy(int descriptor, uint64_t from, uint64_t size);
   // After it, all that was written can be read at `temporary_path()`.
   bool Flush();
   bool Commit();

@@ -11,23 +11,14 @@
 #include "support/mapped_pages.h"
 
 namespace tenon {
-namespace {
-
-// Closed when it goes out of scope, by an exception, too.
-struct Descriptor {
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-  int fd = -1;
-};
-
-}  // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path,
                                                    std::string* error) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  std::shared_ptr<MappedFile> file(new MappedFile());
+  file->path_ = path;
+  file->descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat info;
-  if (file.fd < 0 || fstat(file.fd, &info) != 0) {
+  if (file->descriptor_ < 0 || fstat(file->descriptor_, &info) != 0) {
     *error = std::strerror(errno);
     return nullptr;
   }
@@ -35,19 +26,18 @@ std::shared_ptr<const MappedFile> MappedFile::Open(const std::string& path,
     *error = "not a regular file";
     return nullptr;
   }
-  std::shared_ptr<MappedFile> mapped(new MappedFile());
-  mapped->path_ = path;
   const size_t size = static_cast<size_t>(info.st_size);
   if (size > 0) {
-    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+    void* at =
+        mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->descriptor_, 0);
     if (at == MAP_FAILED) {
       *error = std::string("can't be mapped: ") + std::strerror(errno);
       return nullptr;
     }
-    mapped->bytes_ = {static_cast<const std::byte*>(at), size};
-    RememberMapping(mapped->bytes_);
+    file->bytes_ = {static_cast<const std::byte*>(at), size};
+    RememberMapping(file->bytes_, file->descriptor_);
   }
-  return mapped;
+  return file;
 }
 
 MappedFile::~MappedFile() {
@@ -55,6 +45,7 @@ MappedFile::~MappedFile() {
     ForgetMapping(bytes_);
     munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 }  // namespace tenon

@@ -28,6 +28,7 @@ class MappedFile {
 
   std::string path_;
   Bytes bytes_;
+  int descriptor_ = -1;  // open as long as the mapping is, for FindFileRange
 };
 
 }  // namespace tenon

@@ -12,21 +12,24 @@ namespace {
 
 class Mappings {
  public:
-  void Add(Bytes mapping) {
+  void Add(Bytes mapping, int descriptor) {
     const std::lock_guard lock(mutex_);
-    size_of_.emplace(Address(mapping), mapping.size());
+    by_address_[Address(mapping)] = {mapping.size(), descriptor};
   }
   void Remove(Bytes mapping) {
     const std::lock_guard lock(mutex_);
-    size_of_.erase(Address(mapping));
+    by_address_.erase(Address(mapping));
   }
-  bool Contains(Bytes bytes) {
+  std::optional<FileRange> Find(Bytes bytes) {
     const std::lock_guard lock(mutex_);
-    auto after = size_of_.upper_bound(Address(bytes));
-    if (after == size_of_.begin()) return false;
-    const auto& [begin, size] = *--after;
-    return Address(bytes) - begin <= size &&
-           bytes.size() <= size - (Address(bytes) - begin);
+    auto after = by_address_.upper_bound(Address(bytes));
+    if (after == by_address_.begin()) return std::nullopt;
+    const auto& [begin, mapping] = *--after;
+    const uint64_t offset = Address(bytes) - begin;
+    if (offset > mapping.size || bytes.size() > mapping.size - offset) {
+      return std::nullopt;
+    }
+    return FileRange{mapping.descriptor, offset};
   }
 
  private:
@@ -34,8 +37,13 @@ class Mappings {
     return reinterpret_cast<uintptr_t>(bytes.data());
   }
 
+  struct Mapping {
+    size_t size = 0;
+    int descriptor = -1;
+  };
+
   std::mutex mutex_;
-  std::map<uintptr_t, size_t> size_of_;  // by address; they don't overlap
+  std::map<uintptr_t, Mapping> by_address_;  // they don't overlap
 };
 
 // Never destroyed: files may be unmapped as late as in other destructors of
@@ -47,13 +55,20 @@ Mappings& AllMappings() {
 
 }  // namespace
 
-void RememberMapping(Bytes mapping) { AllMappings().Add(mapping); }
+void RememberMapping(Bytes mapping, int descriptor) {
+  AllMappings().Add(mapping, descriptor);
+}
 
 void ForgetMapping(Bytes mapping) { AllMappings().Remove(mapping); }
 
+std::optional<FileRange> FindFileRange(Bytes bytes) {
+  const auto range = AllMappings().Find(bytes);
+  return range && range->descriptor >= 0 ? range : std::nullopt;
+}
+
 void ReleasePages(Bytes bytes) {
   static const size_t page = static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
-  if (bytes.size() < page || !AllMappings().Contains(bytes)) return;
+  if (bytes.size() < page || !AllMappings().Find(bytes)) return;
   const auto address = reinterpret_cast<uintptr_t>(bytes.data());
   const uintptr_t begin = address - address % page;
   const uintptr_t end =

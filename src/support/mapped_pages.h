@@ -7,6 +7,9 @@
 // file's size.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "support/byte_cursor.h"
 
 namespace tenon {
@@ -16,9 +19,19 @@ namespace tenon {
 // before. The page that holds the end stays: the walk goes on there.
 void ReleasePages(Bytes bytes);
 
-// For those who map files. `mapping` is whole pages, readable and backed by a
-// file, until it is forgotten. Thread-safe, as is ReleasePages.
-void RememberMapping(Bytes mapping);
+// Where `bytes` stand in a file, so that whoever writes them to another can let
+// the kernel copy; nothing when they are memory like any other. Valid as long
+// as the mapping is.
+struct FileRange {
+  int descriptor = -1;
+  uint64_t offset = 0;
+};
+std::optional<FileRange> FindFileRange(Bytes bytes);
+
+// For those who map files. `mapping` is whole pages, readable and backed from
+// its beginning by a file, until it is forgotten; `descriptor` is that file's
+// when it stays open as long, else -1. Thread-safe, as are the others.
+void RememberMapping(Bytes mapping, int descriptor = -1);
 void ForgetMapping(Bytes mapping);
 
 }  // namespace tenon

@@ -41,9 +41,12 @@ Status ConventionReader::ReadSpecInto(const JsonElement& spec,
     out->type = std::string(type);
     std::string_view context;
     const JsonElement stated = parts.at(1);
-    out->context_is_json = stated.get(context) != simdjson::SUCCESS;
-    out->context =
-        out->context_is_json ? simdjson::minify(stated) : std::string(context);
+    out->context_is_json = !stated.Get(&context);
+    if (out->context_is_json) {
+      AppendJsonElement(stated, &out->context);
+    } else {
+      out->context = context;
+    }
     const JsonPath children_path(at, size_t{2});
     TENON_ASSIGN(const JsonArray array,
                  json_.Array(parts.at(2), children_path));
@@ -234,10 +237,11 @@ Status ConventionReader::UseExample(const JsonElement& example) {
   const JsonPath run(runs, size_t{0});
   const JsonPath args_path(run, "args"), kwargs_path(run, "kwargs");
   TENON_ASSIGN(const JsonObject call, json_.Object(example, run));
-  JsonElement args, kwargs;
+  const JsonElement args = call["args"];
+  const JsonElement kwargs = call["kwargs"];
   TreeSpec args_spec = TreeSpec::Tuple({});
   std::vector<TypeId> types;
-  if (call["args"].get(args) == simdjson::SUCCESS) {
+  if (args.valid()) {
     TENON_TRY(ReadExample(args, args_path, &args_spec, &types));
     if (!args_spec.is_tuple()) {
       return json_.Error(args_path) << "args is a tuple";
@@ -260,7 +264,7 @@ Status ConventionReader::UseExample(const JsonElement& example) {
     std::vector<uint32_t> placeholders;
   };
   std::vector<Keyword> keywords;
-  if (call["kwargs"].get(kwargs) == simdjson::SUCCESS) {
+  if (kwargs.valid()) {
     TENON_ASSIGN(const JsonVariant v, json_.Variant(kwargs, kwargs_path));
     if (v.tag != "dict") return json_.Error(kwargs_path) << "kwargs is a dict";
     TENON_ASSIGN(const JsonArray array, json_.Array(v.value, kwargs_path));

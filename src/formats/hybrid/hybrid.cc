@@ -60,21 +60,20 @@ Expected<Safetensors> OpenTensors(const JsonInput& json,
 void FindHints(const Module& root, const std::vector<TypeId>& example,
                Program* program, Types* types) {
   JsonArray nodes;
-  if (root.graph.get(nodes) != simdjson::SUCCESS) return;
+  if (!root.graph.Get(&nodes)) return;
   size_t i = 0;
   const JsonPath path;
   for (const auto node : nodes) {
     std::string_view op;
-    if (node["op"].get(op) != simdjson::SUCCESS || op != "placeholder") {
+    if (!node["op"].Get(&op) || op != "placeholder") {
       continue;
     }
     const TypeId given = example[i++];
     JsonArray shape;
-    JsonElement val;
-    if (!given.valid() || node["val"].get(val) != simdjson::SUCCESS) continue;
+    const JsonElement val = node["val"];
     const JsonElement* stated = types->Resolve(val);
-    if (stated == nullptr ||
-        (*stated)["shape"].get(shape) != simdjson::SUCCESS) {
+    if (!given.valid() || stated == nullptr ||
+        !(*stated)["shape"].Get(&shape)) {
       continue;
     }
     const Type& type = program->type(given);
@@ -116,8 +115,9 @@ Expected<Program> ReadDocument(const JsonInput& json, const std::string& path,
   }
   Program program(std::move(context));
   ModuleTree modules(json);
-  TENON_TRY(modules.Read(m[kGraphMember],
-                         m.has_value(kModules) ? &m[kModules] : nullptr));
+  const JsonElement children = m.OrNone(kModules);
+  TENON_TRY(
+      modules.Read(m[kGraphMember], children.valid() ? &children : nullptr));
   Types types(json, &program);
   if (m.has_value(kDims)) {
     TENON_TRY(types.ReadSymbols(m[kDims], JsonPath(root_path, "dims")));
@@ -130,22 +130,23 @@ Expected<Program> ReadDocument(const JsonInput& json, const std::string& path,
     TENON_TRY(state.Read(m[kStateMember], JsonPath(root_path, "state")));
   }
   JsonElement example;
-  bool has_example = false;
   if (m.has_value(kRuns)) {
     TENON_ASSIGN(const JsonArray runs,
                  json.Array(m[kRuns], JsonPath(root_path, "runs")));
-    has_example = runs.at(0).get(example) == simdjson::SUCCESS;
+    example = runs.at(0);
   }
   ConventionReader convention(json, *modules.root(), tensors, &program);
-  TENON_TRY(convention.ReadInputs(m.has_value(kInSpec) ? &m[kInSpec] : nullptr,
-                                  has_example ? &example : nullptr));
+  const JsonElement in_spec = m.OrNone(kInSpec);
+  TENON_TRY(convention.ReadInputs(in_spec.valid() ? &in_spec : nullptr,
+                                  example.valid() ? &example : nullptr));
   FindHints(*modules.root(), convention.example_types(), &program, &types);
   GraphReader graphs(json, options, &state, &types, &program);
   TENON_ASSIGN(const Item returned,
                graphs.ReadRoot(modules.root(), convention.example_types()));
   convention.OrderInputs();
-  TENON_TRY(convention.ReadOutputs(
-      m.has_value(kOutSpec) ? &m[kOutSpec] : nullptr, returned));
+  const JsonElement out_spec = m.OrNone(kOutSpec);
+  TENON_TRY(
+      convention.ReadOutputs(out_spec.valid() ? &out_spec : nullptr, returned));
   return program;
 }
 

@@ -49,7 +49,7 @@ Status ModuleTree::ReadGraph(Module* module, const JsonElement& graph) {
     const JsonPath at(nodes_path, i++);
     TENON_ASSIGN(const JsonObject object, json_.Object(node, at));
     std::string_view op;
-    if (object["op"].get(op) != simdjson::SUCCESS || op != "placeholder") {
+    if (!object["op"].Get(&op) || op != "placeholder") {
       continue;
     }
     TENON_TRY(ReadPlaceholder(module, node, at));
@@ -136,8 +136,9 @@ Status ModuleTree::ReadChild(Module* parent, std::string_view path,
   } else {
     module->is_opaque = true;
   }
-  TENON_TRY(ReadBindings(module, m.has_value(6) ? &m[6] : nullptr,
-                         m.has_value(7) ? &m[7] : nullptr, at));
+  const JsonElement inputs = m.OrNone(6), outputs = m.OrNone(7);
+  TENON_TRY(ReadBindings(module, inputs.valid() ? &inputs : nullptr,
+                         outputs.valid() ? &outputs : nullptr, at));
   if (m.has_value(2)) {
     TENON_TRY(ReadWrites(module, m[2], JsonPath(at, "aliases")));
   }

@@ -331,11 +331,7 @@ Expected<Item> GraphReader::ListResults(Scope* scope, NodeId n,
 }
 
 bool GraphReader::IsNoneVal(const JsonElement& val) {
-  simdjson::dom::object object;
-  JsonElement constant;
-  return val.is_null() || (val.get(object) == simdjson::SUCCESS &&
-                           object["const"].get(constant) == simdjson::SUCCESS &&
-                           constant.is_null());
+  return val.is_null() || val["const"].is_null();
 }
 
 // One result per output of the nested graph that gives them, in its structure.

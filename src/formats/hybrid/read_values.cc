@@ -1,6 +1,7 @@
 // Values as nodes mention them: references, literals, structures; and how they
 // become arguments.
 #include <algorithm>
+#include <limits>
 
 #include "formats/hybrid/node_members.h"
 
@@ -101,7 +102,7 @@ Expected<Item> GraphReader::Read(Scope* scope, const JsonElement& v,
   }
   if (variant.tag == "f") {
     std::string_view text;
-    if (variant.value.get(text) == simdjson::SUCCESS) {
+    if (variant.value.Get(&text)) {
       const double inf = std::numeric_limits<double>::infinity();
       if (text == "inf") return Item(Arg::Float(inf));
       if (text == "-inf") return Item(Arg::Float(-inf));

@@ -37,9 +37,10 @@ Status Types::SetTable(const JsonElement& table, const JsonPath& path) {
 }
 
 const JsonElement* Types::Resolve(const JsonElement& val) const {
-  if (!val.is_int64()) return &val;
-  const auto i = static_cast<uint64_t>(int64_t{val});
-  return i < table_.size() ? &table_[i].stated : nullptr;
+  if (!val.is(JsonKind::kInt)) return &val;
+  int64_t i;
+  if (!val.Get(&i) || static_cast<uint64_t>(i) >= table_.size()) return nullptr;
+  return &table_[static_cast<size_t>(i)].stated;
 }
 
 Expected<TypeId> Types::ReadNamed(const JsonElement& position,
@@ -87,7 +88,7 @@ Status Types::ReadSymbols(const JsonElement& dims, const JsonPath& path) {
 }
 
 Expected<SymInt> Types::ReadSize(const JsonElement& e, const JsonPath& path) {
-  if (e.is_int64()) {
+  if (e.is(JsonKind::kInt)) {
     TENON_ASSIGN(const int64_t value, json_.Int(e, path));
     return SymInt::Literal(value);
   }
@@ -143,13 +144,12 @@ Type Types::Contiguous(Program* program, DType dtype,
 }
 
 Expected<TypeId> Types::Read(const JsonElement& val, const JsonPath& path) {
-  if (val.is_int64()) return ReadNamed(val, path);
+  if (val.is(JsonKind::kInt)) return ReadNamed(val, path);
   TENON_ASSIGN(const JsonObject object, json_.Object(val, path));
-  JsonElement found;
-  if (object["dtype"].get(found) == simdjson::SUCCESS) {
+  if (object["dtype"].valid()) {
     return ReadTensor(val, path);
   }
-  if (object["sym"].get(found) == simdjson::SUCCESS) {
+  if (object["sym"].valid()) {
     return ReadScalar(val, path);
   }
   return ReadConstant(val, path);
@@ -230,14 +230,14 @@ Expected<TypeId> Types::ReadConstant(const JsonElement& val,
   Type type;
   if (m[0].is_null()) {
     type.kind = TypeKind::kNone;
-  } else if (m[0].is_bool()) {
+  } else if (m[0].is(JsonKind::kBool)) {
     type.kind = TypeKind::kBool;
     TENON_ASSIGN(const bool value, json_.Bool(m[0], at));
     type.sym.value = value ? 1 : 0;
-  } else if (m[0].is_int64()) {
+  } else if (m[0].is(JsonKind::kInt)) {
     type.kind = TypeKind::kInt;
     TENON_ASSIGN(type.sym.value, json_.Int(m[0], at));
-  } else if (m[0].is_double()) {
+  } else if (m[0].is(JsonKind::kFloat)) {
     type.kind = TypeKind::kFloat;
     TENON_ASSIGN(type.real, json_.Float(m[0], at));
   } else {

@@ -3,70 +3,28 @@
 #include <charconv>
 #include <limits>
 
-#include "formats/json/json_text.h"
 #include "formats/zip/zip_reader.h"
 
 namespace tenon {
 namespace {
 
-constexpr size_t kSaturatedCount = 0xFFFFFF;
-
-struct BareToken {
-  std::string_view token;
-  std::string_view quoted;
-};
-constexpr BareToken kBareTokens[] = {{"-Infinity", "\"-Infinity\""},
-                                     {"Infinity", "\"Infinity\""},
-                                     {"NaN", "\"NaN\""}};
-
-// Puts quotes around Infinity, -Infinity and NaN outside strings. False when
-// there are none.
-bool QuoteBareTokens(std::string_view text, std::string* out) {
-  bool found = false;
-  bool quoted = false;
-  out->reserve(text.size() + 256);
-  for (size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (!quoted && (c == 'I' || c == '-' || c == 'N')) {
-      bool matched = false;
-      for (const BareToken& bare : kBareTokens) {
-        if (text.substr(at, bare.token.size()) != bare.token) continue;
-        *out += bare.quoted;
-        at += bare.token.size();
-        matched = found = true;
-        break;
-      }
-      if (matched) continue;
-    }
-    if (quoted && c == '\\' && at + 1 < text.size()) {
-      *out += c;
-      ++at;
-    } else if (c == '"') {
-      quoted = !quoted;
-    }
-    *out += text[at++];
-  }
-  return found;
-}
-
 const char* TypeName(const JsonElement& e) {
-  using simdjson::dom::element_type;
-  switch (e.type()) {
-    case element_type::ARRAY:
+  if (!e.valid()) return "nothing";
+  int64_t fits;
+  switch (e.kind()) {
+    case JsonKind::kArray:
       return "an array";
-    case element_type::OBJECT:
+    case JsonKind::kObject:
       return "an object";
-    case element_type::INT64:
-      return "an integer";
-    case element_type::UINT64:
-      return "an integer beyond 63 bits";
-    case element_type::DOUBLE:
+    case JsonKind::kInt:
+      return e.Get(&fits) ? "an integer" : "an integer beyond 63 bits";
+    case JsonKind::kFloat:
       return "a float";
-    case element_type::STRING:
+    case JsonKind::kString:
       return "a string";
-    case element_type::BOOL:
+    case JsonKind::kBool:
       return "a truth value";
-    case element_type::NULL_VALUE:
+    case JsonKind::kNull:
       return "null";
   }
   return "something else";
@@ -85,106 +43,55 @@ std::string JsonPath::ToString() const {
   return out;
 }
 
-size_t CountItems(const JsonArray& array) {
-  const size_t size = array.size();
-  if (size < kSaturatedCount) return size;
-  size_t n = 0;
-  for ([[maybe_unused]] const auto item : array) ++n;
-  return n;
-}
-
 Status JsonInput::Parse(Bytes text, bool has_slack, std::string name,
                         const ReadLimits& limits, Diagnostics& diags) {
-  static_assert(kZipSlackBytes >= simdjson::SIMDJSON_PADDING);
+  static_assert(kZipSlackBytes >= kJsonSlackBytes);
   name_ = std::move(name);
   limits_ = limits;
   diags_ = &diags;
   const std::string_view view = AsText(text);
-  const auto refuse = [&](std::string_view why) -> Status {
-    return diags.Error(Rule::kFile05, Place::Json(name_, "$")) << why;
+  const auto refuse = [&](std::string_view why, uint64_t offset) -> Status {
+    return diags.Error(Rule::kFile05, Place::Offset(name_, offset)) << why;
   };
-  if (view.substr(0, 3) == "\xEF\xBB\xBF") return refuse("a byte order mark");
-  if (view.empty()) return refuse("unexpected end of JSON: no bytes");
+  if (view.substr(0, 3) == "\xEF\xBB\xBF") {
+    return refuse("a byte order mark", 0);
+  }
   if (view.size() > limits.max_json_bytes) {
     return refuse(std::to_string(view.size()) + " bytes of JSON, " +
-                  BeyondLimit(limits, &ReadLimits::max_json_bytes));
+                      BeyondLimit(limits, &ReadLimits::max_json_bytes),
+                  0);
   }
-  if (parser_.allocate(view.size(), limits.max_depth) != simdjson::SUCCESS) {
-    return refuse("no memory for the JSON");
+  const JsonIndex::Fault fault =
+      document_.Parse(view, has_slack, limits.max_depth);
+  if (fault.what == nullptr) return {};
+  std::string why = fault.what;
+  if (fault.is_too_deep) {
+    why += ", " + BeyondLimit(limits, &ReadLimits::max_depth);
   }
-  auto result = parser_.parse(view.data(), view.size(), !has_slack);
-  std::string quoted;
-  if (result.error() != simdjson::SUCCESS && QuoteBareTokens(view, &quoted)) {
-    if (parser_.allocate(quoted.size(), limits.max_depth) !=
-        simdjson::SUCCESS) {
-      return refuse("no memory for the JSON");
-    }
-    result = parser_.parse(quoted.data(), quoted.size());
-  }
-  if (result.error() == simdjson::DEPTH_ERROR) {
-    return refuse("nesting too deep, " +
-                  BeyondLimit(limits, &ReadLimits::max_depth));
-  }
-  if (result.error() != simdjson::SUCCESS) {
-    return refuse(std::string("bad JSON: ") +
-                  simdjson::error_message(result.error()));
-  }
-  root_ = result.value_unsafe();
-  return {};
+  return refuse(why, fault.offset);
 }
 
 DiagnosticBuilder JsonInput::Error(const JsonPath& path, Rule rule) const {
   return diags_->Error(rule, Place::Json(name_, path.ToString()));
 }
 
-DiagnosticBuilder JsonInput::Unlike(const JsonElement& e, const JsonPath& path,
-                                    const char* expected) const {
-  DiagnosticBuilder error = Error(path);
-  error << TypeName(e) << ", expected " << expected;
-  return error;
+Failure JsonInput::Unlike(const JsonElement& e, const JsonPath& path,
+                          const char* expected) const {
+  return Error(path) << TypeName(e) << ", expected " << expected;
 }
 
-Expected<JsonObject> JsonInput::Object(const JsonElement& e,
-                                       const JsonPath& path) const {
-  JsonObject out;
-  if (e.get(out) == simdjson::SUCCESS) return out;
-  return Unlike(e, path, "an object");
-}
-
-Expected<JsonArray> JsonInput::Array(const JsonElement& e,
-                                     const JsonPath& path) const {
-  JsonArray out;
-  if (e.get(out) == simdjson::SUCCESS) return out;
-  return Unlike(e, path, "an array");
-}
-
-Expected<std::string_view> JsonInput::String(const JsonElement& e,
-                                             const JsonPath& path) const {
-  std::string_view out;
-  if (e.get(out) == simdjson::SUCCESS) return out;
-  return Unlike(e, path, "a string");
-}
-
-Expected<int64_t> JsonInput::Int(const JsonElement& e,
-                                 const JsonPath& path) const {
-  int64_t out;
-  if (e.is_int64() && e.get(out) == simdjson::SUCCESS) return out;
-  return Unlike(e, path, "an integer of 64 bits");
-}
-
-Expected<bool> JsonInput::Bool(const JsonElement& e,
-                               const JsonPath& path) const {
-  bool out;
-  if (e.get(out) == simdjson::SUCCESS) return out;
-  return Unlike(e, path, "true or false");
+Failure JsonInput::NoVariant(const JsonObject& object,
+                             const JsonPath& path) const {
+  return Error(path) << object.size()
+                     << " tags, expected an object with exactly one";
 }
 
 Expected<double> JsonInput::Float(const JsonElement& e,
                                   const JsonPath& path) const {
   double number;
-  if (e.is_number() && e.get(number) == simdjson::SUCCESS) return number;
+  if (e.Get(&number)) return number;
   std::string_view text;
-  if (e.get(text) == simdjson::SUCCESS) {
+  if (e.Get(&text)) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     if (text == "Infinity") return kInfinity;
     if (text == "-Infinity") return -kInfinity;
@@ -194,17 +101,6 @@ Expected<double> JsonInput::Float(const JsonElement& e,
     if (error == std::errc() && at == end) return number;
   }
   return Unlike(e, path, "a float");
-}
-
-Expected<JsonVariant> JsonInput::Variant(const JsonElement& e,
-                                         const JsonPath& path) const {
-  TENON_ASSIGN(const JsonObject object, Object(e, path));
-  if (object.size() != 1) {
-    return Error(path) << object.size()
-                       << " tags, expected an object with exactly one";
-  }
-  const auto field = *object.begin();
-  return JsonVariant{field.key, field.value};
 }
 
 Expected<std::vector<std::string>> JsonInput::Strings(
@@ -217,6 +113,13 @@ Expected<std::vector<std::string>> JsonInput::Strings(
     out.emplace_back(text);
   }
   return out;
+}
+
+size_t JsonInput::FindOtherMember(std::string_view key, const JsonMember* names,
+                                  size_t count) {
+  size_t i = 0;
+  while (i < count && names[i].name != key) ++i;
+  return i;
 }
 
 void JsonInput::KeepUnknown(const JsonPath& path, std::string_view name,

@@ -2,8 +2,6 @@
 // JSON path for everything that isn't as the schema says (V-FILE-05).
 #pragma once
 
-#include <simdjson.h>
-
 #include <array>
 #include <cstdint>
 #include <string>
@@ -12,15 +10,12 @@
 
 #include "diag/diagnostics.h"
 #include "diag/limits.h"
+#include "formats/json/json_document.h"
 #include "ir/program.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
 
 namespace tenon {
-
-using JsonElement = simdjson::dom::element;
-using JsonObject = simdjson::dom::object;
-using JsonArray = simdjson::dom::array;
 
 // Where in the document: a chain of frames on the caller's stack, so that a
 // path costs nothing until an error wants its text.
@@ -47,21 +42,41 @@ class JsonPath {
   size_t index_ = 0;
 };
 
+// A member that a record may have. Its name is at most kMaxName bytes long and
+// has no escapes.
 struct JsonMember {
+  static constexpr size_t kMaxName = 31;
+
+  constexpr JsonMember(const char* text, bool required = true)
+      : name(text), is_required(required) {
+    for (size_t i = 0; i < name.size(); ++i) quoted[i] = name[i];
+    quoted[name.size()] = '"';  // out of bounds is an error at compile time
+  }
+
   std::string_view name;
-  bool is_required = true;
+  bool is_required;
+  // The name as it stands in a text, up to the closing quote.
+  std::array<char, kMaxName + 1> quoted = {};
 };
 
 // The wanted members of a record, by position in the list of names.
 template <size_t N>
 struct JsonMembers {
-  std::array<JsonElement, N> elements;
+  JsonObject object;
+  std::array<uint32_t, N> entries;
   uint32_t present = 0;
 
   bool has(size_t i) const { return (present >> i & 1) != 0; }
   // Present and not null.
-  bool has_value(size_t i) const { return has(i) && !elements[i].is_null(); }
-  const JsonElement& operator[](size_t i) const { return elements[i]; }
+  bool has_value(size_t i) const { return has(i) && !(*this)[i].is_null(); }
+  // None when it is absent or null.
+  JsonElement OrNone(size_t i) const {
+    return has_value(i) ? (*this)[i] : JsonElement();
+  }
+  // Of one that is present.
+  JsonElement operator[](size_t i) const {
+    return object.Value(entries.data()[i]);
+  }
 };
 
 struct JsonVariant {
@@ -71,15 +86,14 @@ struct JsonVariant {
 
 class JsonInput {
  public:
-  // Parses the text; `name` is the archive member that messages cite. Python's
-  // bare Infinity and NaN are read as the strings that newer releases write.
+  // Parses the text; `name` is the archive member that messages cite.
   // `has_slack`: bytes behind the text can be read, as ZipContent says.
   // Of `limits`, those on the document's size and depth hold here; readers of
   // what is in it find the others at limits().
   Status Parse(Bytes text, bool has_slack, std::string name,
                const ReadLimits& limits, Diagnostics& diags);
 
-  const JsonElement& root() const { return root_; }
+  JsonElement root() const { return document_.root(); }
   Diagnostics& diags() const { return *diags_; }
   const std::string& name() const { return name_; }
   const ReadLimits& limits() const { return limits_; }
@@ -88,21 +102,50 @@ class JsonInput {
   // paths get the prefix: it tells documents apart, "" is the model.
   std::vector<FileInfo::UnknownMember>* unknown_members = nullptr;
   std::string unknown_prefix;
+  size_t num_unknown_members() const {
+    return unknown_members == nullptr ? 0 : unknown_members->size();
+  }
 
   DiagnosticBuilder Error(const JsonPath& path,
                           Rule rule = Rule::kFile05) const;
 
-  Expected<JsonObject> Object(const JsonElement& e, const JsonPath& path) const;
-  Expected<JsonArray> Array(const JsonElement& e, const JsonPath& path) const;
+  Expected<JsonObject> Object(const JsonElement& e,
+                              const JsonPath& path) const {
+    JsonObject out;
+    if (e.Get(&out)) return out;
+    return Unlike(e, path, "an object");
+  }
+  Expected<JsonArray> Array(const JsonElement& e, const JsonPath& path) const {
+    JsonArray out;
+    if (e.Get(&out)) return out;
+    return Unlike(e, path, "an array");
+  }
   Expected<std::string_view> String(const JsonElement& e,
-                                    const JsonPath& path) const;
-  Expected<int64_t> Int(const JsonElement& e, const JsonPath& path) const;
-  Expected<bool> Bool(const JsonElement& e, const JsonPath& path) const;
+                                    const JsonPath& path) const {
+    std::string_view out;
+    if (e.Get(&out)) return out;
+    return Unlike(e, path, "a string");
+  }
+  Expected<int64_t> Int(const JsonElement& e, const JsonPath& path) const {
+    int64_t out;
+    if (e.Get(&out)) return out;
+    return Unlike(e, path, "an integer of 64 bits");
+  }
+  Expected<bool> Bool(const JsonElement& e, const JsonPath& path) const {
+    bool out;
+    if (e.Get(&out)) return out;
+    return Unlike(e, path, "true or false");
+  }
   // Also integers, and the strings for non-finite and other numbers.
   Expected<double> Float(const JsonElement& e, const JsonPath& path) const;
   // An object with exactly one member: the tag and its value.
   Expected<JsonVariant> Variant(const JsonElement& e,
-                                const JsonPath& path) const;
+                                const JsonPath& path) const {
+    TENON_ASSIGN(const JsonObject object, Object(e, path));
+    if (object.size() != 1) return NoVariant(object, path);
+    const auto member = object.begin();
+    return JsonVariant{member.key(), member.value()};
+  }
   Expected<std::vector<std::string>> Strings(const JsonElement& e,
                                              const JsonPath& path) const;
 
@@ -114,21 +157,19 @@ class JsonInput {
     static_assert(N <= 32);
     TENON_ASSIGN(const JsonObject object, Object(e, path));
     JsonMembers<N> out;
+    out.object = object;
     size_t guess = 0;  // files list members in one order
-    for (const auto field : object) {
-      size_t i = guess;
-      for (size_t tries = 0; tries < N && names[i].name != field.key; ++tries) {
-        i = i + 1 == N ? 0 : i + 1;
-      }
-      if (names[i].name != field.key) {
-        unknown(field.key, field.value);
+    for (auto it = object.begin(); it != object.end(); ++it) {
+      const size_t i = FindMember(it, names.data(), N, guess);
+      if (i == N) {
+        unknown(it.key(), it.value());
         continue;
       }
       if (out.has(i)) {
-        return Error(path) << "member '" << field.key << "' is there twice";
+        return Error(path) << "member '" << names[i].name << "' is there twice";
       }
       out.present |= 1u << i;
-      out.elements[i] = field.value;
+      out.entries[i] = it.value_entry();
       guess = i + 1 == N ? 0 : i + 1;
     }
     for (size_t i = 0; i < N; ++i) {
@@ -149,19 +190,30 @@ class JsonInput {
   }
 
  private:
+  // The position of the member's key in `names`, looked for from `guess` on;
+  // `count` when it isn't there.
+  static size_t FindMember(const JsonObject::Iterator& member,
+                           const JsonMember* names, size_t count,
+                           size_t guess) {
+    if (member.KeyIs(names[guess].quoted, names[guess].name.size())) {
+      return guess;
+    }
+    return FindOtherMember(member.key(), names, count);
+  }
+  static size_t FindOtherMember(std::string_view key, const JsonMember* names,
+                                size_t count);
+
   void KeepUnknown(const JsonPath& path, std::string_view name,
                    const JsonElement& value) const;
-  DiagnosticBuilder Unlike(const JsonElement& e, const JsonPath& path,
-                           const char* expected) const;
+  [[gnu::cold]] Failure Unlike(const JsonElement& e, const JsonPath& path,
+                               const char* expected) const;
+  [[gnu::cold]] Failure NoVariant(const JsonObject& object,
+                                  const JsonPath& path) const;
 
   std::string name_;
   ReadLimits limits_;
   Diagnostics* diags_ = nullptr;
-  simdjson::dom::parser parser_;
-  JsonElement root_;
+  JsonDocument document_;
 };
-
-// The exact number of items; simdjson's own count saturates.
-size_t CountItems(const JsonArray& array);
 
 }  // namespace tenon

@@ -1,14 +1,15 @@
 #include "formats/json/json_insert.h"
 
-#include <simdjson.h>
-
 #include <unordered_map>
 
+#include "formats/json/json_document.h"
 #include "formats/json/json_output.h"
 #include "formats/json/json_text.h"
 
 namespace tenon {
 namespace {
+
+constexpr uint32_t kMaxDepth = 1024;
 
 class Inserter {
  public:
@@ -21,13 +22,13 @@ class Inserter {
   }
 
   // `path` is that of `e`; it is changed and restored.
-  void Append(const simdjson::dom::element& e, std::string* path) {
-    simdjson::dom::object object;
-    simdjson::dom::array array;
+  void Append(const JsonElement& e, std::string* path) {
+    JsonObject object;
+    JsonArray array;
     const size_t length = path->size();
-    if (e.get(object) == simdjson::SUCCESS) {
+    if (e.Get(&object)) {
       AppendObject(object, path);
-    } else if (e.get(array) == simdjson::SUCCESS) {
+    } else if (e.Get(&array)) {
       JsonArrayOut items(&out_);
       size_t i = 0;
       for (const auto item : array) {
@@ -43,7 +44,7 @@ class Inserter {
   }
 
  private:
-  void AppendObject(const simdjson::dom::object& object, std::string* path) {
+  void AppendObject(const JsonObject& object, std::string* path) {
     const size_t length = path->size();
     JsonObjectOut record(&out_);
     for (const auto field : object) {
@@ -57,10 +58,7 @@ class Inserter {
     if (at != by_path_.end()) {
       for (const size_t i : at->second) {
         const JsonInsertion& insertion = insertions_[i];
-        simdjson::dom::element there;
-        if (object.at_key(insertion.member).get(there) == simdjson::SUCCESS) {
-          continue;
-        }
+        if (object[insertion.member].valid()) continue;
         *record.Key(insertion.member) += insertion.json;
         is_done_[i] = true;
       }
@@ -80,15 +78,14 @@ std::string InsertJsonMembers(std::string_view text,
                               std::span<const JsonInsertion> insertions,
                               std::vector<bool>* is_done) {
   is_done->assign(insertions.size(), false);
-  simdjson::dom::parser parser;
-  simdjson::dom::element root;
+  JsonDocument document;
   if (insertions.empty() ||
-      parser.parse(text.data(), text.size()).get(root) != simdjson::SUCCESS) {
+      document.Parse(text, /*has_slack=*/false, kMaxDepth).what != nullptr) {
     return std::string(text);
   }
   std::string out;
   std::string path = "$";
-  Inserter(insertions, is_done, &out).Append(root, &path);
+  Inserter(insertions, is_done, &out).Append(document.root(), &path);
   return out;
 }
 

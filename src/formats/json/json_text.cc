@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "formats/json/json_document.h"
+
 namespace tenon {
 namespace {
 
@@ -111,65 +113,10 @@ void AppendJsonInt(int64_t value, std::string* out) {
   out->append(text.data(), text.size());
 }
 
-void AppendJsonElement(const simdjson::dom::element& element,
-                       std::string* out) {
-  using simdjson::dom::element_type;
-  switch (element.type()) {
-    case element_type::OBJECT: {
-      *out += '{';
-      bool first = true;
-      for (const auto field :
-           simdjson::dom::object(element.get_object().value_unsafe())) {
-        if (!first) *out += ", ";
-        first = false;
-        AppendJsonString(field.key, out);
-        *out += ": ";
-        AppendJsonElement(field.value, out);
-      }
-      *out += '}';
-      return;
-    }
-    case element_type::ARRAY: {
-      *out += '[';
-      bool first = true;
-      for (const auto item :
-           simdjson::dom::array(element.get_array().value_unsafe())) {
-        if (!first) *out += ", ";
-        first = false;
-        AppendJsonElement(item, out);
-      }
-      *out += ']';
-      return;
-    }
-    case element_type::STRING:
-      AppendJsonString(element.get_string().value_unsafe(), out);
-      return;
-    case element_type::INT64:
-      AppendJsonInt(element.get_int64().value_unsafe(), out);
-      return;
-    case element_type::UINT64: {
-      const fmt::format_int text(element.get_uint64().value_unsafe());
-      out->append(text.data(), text.size());
-      return;
-    }
-    case element_type::DOUBLE:
-      AppendJsonFloat(element.get_double().value_unsafe(), out);
-      return;
-    case element_type::BOOL:
-      *out += element.get_bool().value_unsafe() ? "true" : "false";
-      return;
-    case element_type::NULL_VALUE:
-      *out += "null";
-      return;
-  }
-}
-
 bool IsJson(std::string_view text) {
-  simdjson::dom::parser parser;
-  if (parser.allocate(text.size(), kMaxCheckedDepth) != simdjson::SUCCESS) {
-    return false;
-  }
-  return parser.parse(text.data(), text.size()).error() == simdjson::SUCCESS;
+  JsonDocument document;
+  return document.Parse(text, /*has_slack=*/false, kMaxCheckedDepth).what ==
+         nullptr;
 }
 
 }  // namespace tenon

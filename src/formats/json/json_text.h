@@ -2,8 +2,6 @@
 // everything beyond ASCII escaped, shortest floats with a point or exponent.
 #pragma once
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,7 +13,6 @@ void AppendJsonString(std::string_view text, std::string* out);
 // Non-finite floats become the strings "Infinity", "-Infinity", "NaN".
 void AppendJsonFloat(double value, std::string* out);
 void AppendJsonInt(int64_t value, std::string* out);
-void AppendJsonElement(const simdjson::dom::element& element, std::string* out);
 
 // Whether `text` is one JSON value of moderate depth.
 bool IsJson(std::string_view text);

@@ -71,26 +71,30 @@ Place Pt2Archive::PlaceOf(const std::string& name) const {
   return Place::File(zip_.file_name() + ": " + name);
 }
 
-const ZipMember* Pt2Archive::Find(const std::string& name) const {
-  return zip_.Find(root_ + name);
+const ZipMember* Pt2Archive::Find(std::string_view name) const {
+  const ZipMember* found = nullptr;
+  if (next_ < members().size() && NameOf(members()[next_]) == name) {
+    found = &members()[next_];
+  } else {
+    found = zip_.Find(std::string(root_).append(name));
+  }
+  if (found != nullptr) next_ = PositionOf(*found) + 1;
+  return found;
 }
 
-Expected<ZipContent> Pt2Archive::Read(const std::string& name, bool is_weight,
+Expected<ZipContent> Pt2Archive::Read(const ZipMember& member, bool is_weight,
+                                      Diagnostics& diags) const {
+  return zip_.Read(member, check_crc_ || !is_weight, diags);
+}
+
+Expected<ZipContent> Pt2Archive::Read(std::string_view name, bool is_weight,
                                       Diagnostics& diags) const {
   const ZipMember* member = Find(name);
   if (member == nullptr) {
     return diags.Error(Rule::kFile04, Place::File(zip_.file_name()))
            << "no member '" << name << "'";
   }
-  return zip_.Read(*member, check_crc_ || !is_weight, diags);
-}
-
-std::vector<std::string> Pt2Archive::Names() const {
-  std::vector<std::string> names;
-  for (const ZipMember& m : zip_.members()) {
-    names.emplace_back(m.name.substr(root_.size()));
-  }
-  return names;
+  return Read(*member, is_weight, diags);
 }
 
 Status Pt2Archive::WantText(const std::string& name, std::string_view text,

@@ -27,14 +27,23 @@ class Pt2Archive {
   Expected<std::string> ChooseMethod(const std::string& wanted,
                                      Diagnostics& diags) const;
 
-  bool Has(const std::string& name) const { return Find(name) != nullptr; }
-  const ZipMember* Find(const std::string& name) const;
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }
+  // Fastest for names asked for in the order of the archive.
+  const ZipMember* Find(std::string_view name) const;
   // A member that must be there. Small ones are always checked against their
   // checksum, big ones (weights) when the options ask.
-  Expected<ZipContent> Read(const std::string& name, bool is_weight,
+  Expected<ZipContent> Read(std::string_view name, bool is_weight,
                             Diagnostics& diags) const;
-  // All members' names below the root, in archive order.
-  std::vector<std::string> Names() const;
+  Expected<ZipContent> Read(const ZipMember& member, bool is_weight,
+                            Diagnostics& diags) const;
+  // In the order of the directory. Their names have the root folder.
+  const std::vector<ZipMember>& members() const { return zip_.members(); }
+  size_t PositionOf(const ZipMember& member) const {
+    return static_cast<size_t>(&member - members().data());
+  }
+  std::string_view NameOf(const ZipMember& member) const {
+    return member.name.substr(root_.size());
+  }
   const std::string& file_name() const { return zip_.file_name(); }
 
  private:
@@ -48,6 +57,7 @@ class Pt2Archive {
   std::string root_;  // with the '/'; empty for a plain zip
   std::vector<std::string> methods_;
   bool check_crc_ = false;
+  mutable size_t next_ = 0;  // behind the member found last
 };
 
 }  // namespace tenon

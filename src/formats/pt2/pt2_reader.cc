@@ -21,12 +21,13 @@ bool IsHousekeeping(std::string_view name) {
 
 // Keeps what the program doesn't hold otherwise: example inputs, extra files,
 // other methods.
-Status CarryMembers(const Pt2Archive& archive,
-                    const std::unordered_set<std::string>& used,
+Status CarryMembers(const Pt2Archive& archive, const std::vector<bool>& is_used,
                     Program* program, Diagnostics& diags) {
-  for (std::string& name : archive.Names()) {
-    if (IsHousekeeping(name) || used.count(name) > 0) continue;
-    TENON_ASSIGN(const ZipContent content, archive.Read(name, true, diags));
+  for (const ZipMember& member : archive.members()) {
+    if (is_used[archive.PositionOf(member)]) continue;
+    std::string name(archive.NameOf(member));
+    if (IsHousekeeping(name)) continue;
+    TENON_ASSIGN(const ZipContent content, archive.Read(member, true, diags));
     if (archive.is_plain_zip()) name = plain_zip::NameInFolders(name);
     if (name.empty()) continue;
     program->file.members.push_back(
@@ -50,9 +51,9 @@ Expected<Program> ReadMethod(const Pt2Archive& archive,
                                 : "models/" + method + ".json";
   TENON_TRY(ReadModel(archive, model, options, state.names(), &symbols,
                       &program, diags));
-  std::unordered_set<std::string> used = state.used_members();
-  used.insert(model);
-  TENON_TRY(CarryMembers(archive, used, &program, diags));
+  std::vector<bool> is_used = state.used_members();
+  is_used[archive.PositionOf(*archive.Find(model))] = true;
+  TENON_TRY(CarryMembers(archive, is_used, &program, diags));
   return program;
 }
 

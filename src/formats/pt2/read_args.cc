@@ -100,8 +100,7 @@ template <typename ReadItem>
 Status GraphReader::ReadList(const JsonElement& e, const JsonPath& path,
                              ArgId at, ListTag tag, ReadItem&& read_item) {
   TENON_ASSIGN(const JsonArray array, json_.Array(e, path));
-  const ArgRange items =
-      program_.NewArgs(static_cast<uint32_t>(CountItems(array)));
+  const ArgRange items = program_.NewArgs(static_cast<uint32_t>(array.size()));
   // First the list, so that items are reachable whatever happens to the rest.
   Set(at, Arg::OfList(tag, items));
   size_t i = 0;
@@ -300,9 +299,17 @@ Status GraphReader::ReadNamedValue(const JsonElement& e, const JsonPath& path,
   return UseValue(name, path, at, user);
 }
 
+StringId GraphReader::UsedName(std::string_view name) {
+  // Most nodes take what the one before gives.
+  if (!results_.empty() && context_.view(results_[0].name) == name) {
+    return results_[0].name;
+  }
+  return used_names_.Find(name);
+}
+
 Status GraphReader::UseValue(std::string_view name, const JsonPath& path,
                              ArgId at, NodeId user) {
-  const Slot* slot = Look(context_.strings.Find(name));
+  const Slot* slot = Look(UsedName(name));
   if (slot == nullptr || !slot->value.valid()) {
     return json_.Error(path, Rule::kFile10)
            << "value '" << name
@@ -369,8 +376,7 @@ Expected<ValueId> GraphReader::ReadReference(const JsonElement& argument,
   if (!is_known) return json_.Error(path) << "unknown tag '" << v.tag << "'";
   const JsonPath at(path, v.tag);
   std::string_view as_name;
-  if (v.tag.starts_with("as_sym_") &&
-      v.value["as_name"].get(as_name) != simdjson::SUCCESS) {
+  if (v.tag.starts_with("as_sym_") && !v.value["as_name"].Get(&as_name)) {
     return ValueId();  // a literal, or a list
   }
   TENON_ASSIGN(const std::string_view name, ReadValueName(v, at));

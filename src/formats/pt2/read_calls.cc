@@ -1,7 +1,5 @@
 #include "formats/pt2/read_calls.h"
 
-#include "formats/json/json_text.h"
-
 namespace tenon {
 namespace {
 
@@ -89,7 +87,7 @@ Expected<TreeSpec> ReadSpecNode(const JsonInput& spec, const JsonElement& e,
     TENON_TRY(CheckFactory(spec, m[1], JsonPath(path, "context")));
   }
   std::string_view context;
-  if (m[1].get(context) == simdjson::SUCCESS) {
+  if (m[1].Get(&context)) {
     out.context = context;
   } else {
     out.context_is_json = true;
@@ -160,13 +158,12 @@ Expected<TreeSpec> ReadTreeSpec(std::string_view text, const JsonInput& json,
            << envelope.size() << " items, expected [protocol, spec]";
   }
   const JsonPath root;
-  TENON_ASSIGN(const int64_t protocol, spec.Int(envelope.at(0).value_unsafe(),
-                                                JsonPath(root, size_t{0})));
+  TENON_ASSIGN(const int64_t protocol,
+               spec.Int(envelope.at(0), JsonPath(root, size_t{0})));
   if (protocol != kTreeSpecProtocol) {
     return spec.Error(JsonPath()) << "unknown protocol " << protocol;
   }
-  return ReadSpecNode(spec, envelope.at(1).value_unsafe(),
-                      JsonPath(root, size_t{1}));
+  return ReadSpecNode(spec, envelope.at(1), JsonPath(root, size_t{1}));
 }
 
 Status ReadModuleCalls(const JsonInput& json, const JsonElement& e,

@@ -182,7 +182,7 @@ class DelegatesReader {
     const JsonPath root, path(root, "defaults");
     TENON_ASSIGN(const JsonArray items, source.Array(e, path));
     auto& parameters = program_.mutable_graph(g).parameters;
-    if (CountItems(items) != parameters.size()) {
+    if (items.size() != parameters.size()) {
       return source.Error(path) << "one default or null for each parameter";
     }
     size_t i = 0;

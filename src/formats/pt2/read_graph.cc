@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "formats/json/json_text.h"
-
 namespace tenon {
 namespace {
 
@@ -96,7 +94,13 @@ GraphReader::GraphReader(
       types_(*types),
       program_(*program),
       context_(program->context()),
-      delegates_(*delegates) {}
+      delegates_(*delegates),
+      typed_names_(&context_.strings),
+      input_names_(&context_.strings),
+      node_names_(&context_.strings),
+      result_names_(&context_.strings),
+      used_names_(&context_.strings),
+      found_names_(&context_.strings) {}
 
 GraphReader::Slot& GraphReader::Touch(StringId name) {
   if (name.index >= slots_.size()) {
@@ -104,7 +108,8 @@ GraphReader::Slot& GraphReader::Touch(StringId name) {
   }
   Slot& slot = slots_[name.index];
   if (slot.scope != scope_) {
-    overwritten_.emplace_back(name, slot);
+    // The outermost graph has nothing to put back.
+    if (depth_ > 1) overwritten_.emplace_back(name, slot);
     slot = Slot{scope_, TypeId(), ValueId()};
   }
   return slot;
@@ -116,8 +121,8 @@ const GraphReader::Slot* GraphReader::Look(StringId name) const {
   return slot.scope == scope_ ? &slot : nullptr;
 }
 
-ValueId GraphReader::Find(std::string_view name) const {
-  const Slot* slot = Look(context_.strings.Find(name));
+ValueId GraphReader::Find(std::string_view name) {
+  const Slot* slot = Look(found_names_.Find(name));
   return slot == nullptr ? ValueId() : slot->value;
 }
 
@@ -201,7 +206,7 @@ Status GraphReader::ReadTypes(const JsonElement& e, const JsonPath& path,
         type = context_.types.Intern(std::move(object));
       }
     }
-    Slot& slot = Touch(context_.Intern(field.key));
+    Slot& slot = Touch(typed_names_.Intern(field.key));
     if (slot.type.valid()) {
       return json_.Error(at, Rule::kFile10)
              << "the type of '" << field.key << "' is given twice";
@@ -224,12 +229,13 @@ Status GraphReader::ReadInputs(GraphId g, const JsonElement& e,
       TENON_TRY(DefineLiteralInput(g, i - 1, v, at));
       continue;
     }
-    const Slot* slot = Look(context_.Intern(name));
+    const StringId id = input_names_.Intern(name);
+    const Slot* slot = Look(id);
     if (slot == nullptr || !slot->type.valid()) {
       return json_.Error(value_path, Rule::kFile10)
              << "no type of value '" << name << "' in the graph's values";
     }
-    TENON_TRY(DefineInput(g, name, slot->type, value_path));
+    TENON_TRY(DefineInput(g, id, slot->type, value_path));
   }
   return {};
 }
@@ -245,9 +251,10 @@ Status GraphReader::DefineLiteralInput(GraphId g, size_t i,
   std::string text(context_.view(name));
   if (text.empty()) text = "arg" + std::to_string(i);
   // In nested graphs such names are made up and may be taken.
-  const Slot* slot = Look(context_.Intern(text));
-  if (slot != nullptr && slot->value.valid()) text.clear();
-  return DefineInput(g, text, literal, JsonPath(path, v.tag));
+  name = context_.Intern(text);
+  const Slot* slot = Look(name);
+  if (slot != nullptr && slot->value.valid()) name = context_.Intern("");
+  return DefineInput(g, name, literal, JsonPath(path, v.tag));
 }
 
 Expected<std::string_view> GraphReader::ReadValueName(const JsonVariant& v,
@@ -295,13 +302,13 @@ Expected<Type> GraphReader::ReadLiteralType(const JsonVariant& v,
   return type;
 }
 
-Status GraphReader::DefineInput(GraphId g, std::string_view name, TypeId type,
+Status GraphReader::DefineInput(GraphId g, StringId id, TypeId type,
                                 const JsonPath& path) {
+  const std::string_view name = context_.view(id);
   if (name.empty()) {
     program_.AddInput(g, type, StringId());
     return {};
   }
-  const StringId id = context_.Intern(name);
   Slot& slot = Touch(id);
   if (slot.value.valid()) {
     return json_.Error(path, Rule::kFile10)
@@ -316,7 +323,7 @@ Status GraphReader::ReadOutputs(GraphId g, const JsonElement& e,
   TENON_ASSIGN(const JsonArray outputs, json_.Array(e, path));
   const NodeId output = program_.graph(g).output;
   const ArgRange range =
-      program_.NewArgs(static_cast<uint32_t>(CountItems(outputs)));
+      program_.NewArgs(static_cast<uint32_t>(outputs.size()));
   program_.SetOutputs(g, range);
   size_t i = 0;
   for (const auto item : outputs) {
@@ -349,7 +356,7 @@ Status GraphReader::ReadNode(GraphId g, const JsonElement& e,
   if (m.has_value(5)) {
     TENON_ASSIGN(const std::string_view name,
                  json_.String(m[5], JsonPath(path, "name")));
-    program_.mutable_node(n).name = context_.Intern(name);
+    program_.mutable_node(n).name = node_names_.Intern(name);
     program_.mutable_node(n).has_name = true;
   }
   if (m.has_value(4)) {
@@ -363,7 +370,7 @@ Status GraphReader::ReadNode(GraphId g, const JsonElement& e,
     TENON_TRY(ReadDelegateCall(inputs, inputs_path, n));
   } else {
     const ArgRange args =
-        program_.NewArgs(static_cast<uint32_t>(CountItems(inputs)));
+        program_.NewArgs(static_cast<uint32_t>(inputs.size()));
     program_.SetArgRange(n, args);
     size_t i = 0;
     for (const auto input : inputs) {
@@ -402,10 +409,9 @@ Status GraphReader::ReadNamedArgument(const JsonElement& e,
 // The first input names the delegate, the others are the call's arguments.
 Status GraphReader::ReadDelegateCall(const JsonArray& inputs,
                                      const JsonPath& path, NodeId n) {
-  const size_t count = CountItems(inputs);
+  const size_t count = inputs.size();
   std::string_view name;
-  if (count == 0 ||
-      inputs.at(0)["arg"]["as_string"].get(name) != simdjson::SUCCESS) {
+  if (count == 0 || !inputs.at(0)["arg"]["as_string"].Get(&name)) {
     return json_.Error(path) << "a delegate call without its delegate's name";
   }
   const auto it = delegates_.find(context_.strings.Find(name));
@@ -500,7 +506,7 @@ void GraphReader::UnifySingleReturn(NodeId n) {
 
 Status GraphReader::AddResult(std::string_view name, TypeKind kind,
                               const JsonPath& path) {
-  const StringId id = context_.Intern(name);
+  const StringId id = result_names_.Intern(name);
   const Slot* slot = Look(id);
   if (slot == nullptr || !slot->type.valid()) {
     return json_.Error(path, Rule::kFile10)

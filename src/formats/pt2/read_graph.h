@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "formats/json/json_input.h"
+#include "formats/pt2/name_stream.h"
 #include "formats/pt2/read_types.h"
 #include "ir/program.h"
 
@@ -42,7 +43,7 @@ class GraphReader {
   Status ReadGraph(GraphId g, const JsonElement& e, const JsonPath& path);
 
   // The value that the last graph read calls `name`; invalid when none.
-  ValueId Find(std::string_view name) const;
+  ValueId Find(std::string_view name);
   // An argument record that holds no value and no graph, for the place `at`.
   Status ReadLiteral(const JsonElement& e, const JsonPath& path, ArgId at);
   // The value that an argument record names, whatever its tag; invalid for
@@ -71,8 +72,10 @@ class GraphReader {
   Expected<Type> ReadLiteralType(const JsonVariant& v, const JsonPath& path);
   Status DefineLiteralInput(GraphId g, size_t i, const JsonVariant& v,
                             const JsonPath& path);
-  Status DefineInput(GraphId g, std::string_view name, TypeId type,
+  Status DefineInput(GraphId g, StringId name, TypeId type,
                      const JsonPath& path);
+  // The id of a name that a node takes.
+  StringId UsedName(std::string_view name);
   Status ReadOutputs(GraphId g, const JsonElement& e, const JsonPath& path);
 
   Status ReadNode(GraphId g, const JsonElement& e, const JsonPath& path);
@@ -129,7 +132,10 @@ class GraphReader {
   // What the current graph and those around it overwrote.
   std::vector<std::pair<StringId, Slot>> overwritten_;
   std::unordered_map<StringId, OpId> ops_;  // by target
-  // Scratch of ReadResults.
+  // Names by where they stand.
+  NameStream typed_names_, input_names_, node_names_, result_names_,
+      used_names_, found_names_;
+  // Scratch of ReadResults: until the next one, what the last node gave.
   std::vector<Result> results_;
   Form form_;
 };

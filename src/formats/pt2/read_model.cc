@@ -1,6 +1,5 @@
 #include "formats/pt2/read_model.h"
 
-#include "formats/json/json_text.h"
 #include "formats/pt2/delegates.h"
 #include "formats/pt2/read_calls.h"
 #include "formats/pt2/read_graph.h"

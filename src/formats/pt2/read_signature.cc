@@ -30,7 +30,8 @@ class SignatureReader {
         graph_(*graph),
         state_(state),
         program_(*program),
-        context_(program->context()) {}
+        context_(program->context()),
+        fqns_(&context_.strings) {}
 
   Status Read(const JsonElement& signature, const JsonPath& path) {
     TENON_ASSIGN(const auto m, json_.Members(signature, path, kSignature));
@@ -42,7 +43,7 @@ class SignatureReader {
   Status ReadInputs(const JsonElement& e, const JsonPath& path) {
     TENON_ASSIGN(const JsonArray specs, json_.Array(e, path));
     const auto& inputs = program_.root().inputs;
-    const size_t count = CountItems(specs);
+    const size_t count = specs.size();
     if (count != inputs.size()) {
       return json_.Error(path, Rule::kFile10)
              << count << " input specs, but the graph has " << inputs.size()
@@ -139,7 +140,7 @@ class SignatureReader {
   Status ReadOutputs(const JsonElement& e, const JsonPath& path) {
     TENON_ASSIGN(const JsonArray specs, json_.Array(e, path));
     const auto outputs = program_.outputs(Program::kRoot);
-    const size_t count = CountItems(specs);
+    const size_t count = specs.size();
     if (count != outputs.size()) {
       return json_.Error(path, Rule::kFile10)
              << count << " output specs, but the graph has " << outputs.size()
@@ -245,19 +246,14 @@ class SignatureReader {
            << (value.valid() ? "'" : "");
   }
 
-  using Names = std::unordered_map<StringId, StateId>;
   Expected<StateId> FindState(const JsonElement& e, const JsonPath& path,
-                              const Names& names, const Names* also) {
+                              const StateByName& names,
+                              const StateByName* also) {
     TENON_ASSIGN(const std::string_view fqn, json_.String(e, path));
-    const StringId id = context_.strings.Find(fqn);
-    if (id.valid()) {
-      const auto it = names.find(id);
-      if (it != names.end()) return it->second;
-      if (also != nullptr) {
-        const auto other = also->find(id);
-        if (other != also->end()) return other->second;
-      }
-    }
+    const StringId id = fqns_.Find(fqn);
+    StateId found = names.Find(id);
+    if (!found.valid() && also != nullptr) found = also->Find(id);
+    if (found.valid()) return found;
     return json_.Error(path, Rule::kFile10)
            << "'" << fqn << "' has no payload in the archive";
   }
@@ -267,6 +263,7 @@ class SignatureReader {
   const StateNames& state_;
   Program& program_;
   Context& context_;
+  NameStream fqns_;
 };
 
 }  // namespace
@@ -276,10 +273,10 @@ Expected<std::vector<StringId>> ReadLiteralNames(const JsonInput& json,
                                                  const JsonPath& path,
                                                  Context* context) {
   // Only looks; ReadSignature judges the same records.
-  JsonElement specs_element;
   JsonArray specs;
   std::vector<StringId> names;
-  if (signature["input_specs"].get(specs_element) != simdjson::SUCCESS) {
+  const JsonElement specs_element = signature["input_specs"];
+  if (!specs_element.valid()) {
     return names;
   }
   const JsonPath specs_path(path, "input_specs");
@@ -287,7 +284,7 @@ Expected<std::vector<StringId>> ReadLiteralNames(const JsonInput& json,
   for (const auto spec : specs) {
     std::string_view name;
     StringId id;
-    if (spec["constant_input"]["name"].get(name) == simdjson::SUCCESS) {
+    if (spec["constant_input"]["name"].Get(&name)) {
       id = context->Intern(name);
     }
     names.push_back(id);

@@ -137,7 +137,7 @@ Status StateReader::ReadSection(Section section) {
 
 Status StateReader::ReadConfig(Section section, const std::string& name) {
   TENON_ASSIGN(const ZipContent content, archive_.Read(name, false, diags_));
-  used_members_.insert(name);
+  used_members_[archive_.PositionOf(*archive_.Find(name))] = true;
   JsonInput json;
   json.unknown_members = &program_.file.unknown_members;
   json.unknown_prefix =
@@ -147,16 +147,17 @@ Status StateReader::ReadConfig(Section section, const std::string& name) {
   const JsonPath root;
   const JsonPath config_path(root, "config");
   TENON_ASSIGN(const JsonObject config, json.Object(m[0], config_path));
+  TypeReader types(&json, &program_.context(), &symbols_);
   for (const auto field : config) {
     TENON_TRY(ReadEntry(section, field.key, field.value,
-                        JsonPath(config_path, field.key), json));
+                        JsonPath(config_path, field.key), json, &types));
   }
   return {};
 }
 
 Status StateReader::ReadEntry(Section section, std::string_view fqn,
                               const JsonElement& e, const JsonPath& path,
-                              const JsonInput& json) {
+                              const JsonInput& json, TypeReader* types) {
   TENON_ASSIGN(const auto m, json.Members(e, path, kPayloadMeta));
   TENON_ASSIGN(const std::string_view path_name,
                json.String(m[0], JsonPath(path, "path_name")));
@@ -173,8 +174,7 @@ Status StateReader::ReadEntry(Section section, std::string_view fqn,
   }
   const JsonPath meta_path(path, "tensor_meta");
   if (m.has_value(3)) {
-    TypeReader types(&json, &program_.context(), &symbols_);
-    TENON_ASSIGN(entry.type, types.Tensor(m[3], meta_path));
+    TENON_ASSIGN(entry.type, types->Tensor(m[3], meta_path));
   } else if (is_object || entry.is_pickled) {
     Type object;
     object.kind = TypeKind::kObject;
@@ -192,14 +192,20 @@ Status StateReader::ReadEntry(Section section, std::string_view fqn,
                : !is_weight     ? StateKind::kConstant
                : entry.is_param ? StateKind::kParameter
                                 : StateKind::kPersistentBuffer;
-  return AddEntry(section, entry, Place::Json(json.name(), path.ToString()));
+  if (Insert(section, entry)) return {};
+  return json.Error(path, Rule::kFile10)
+         << "'" << program_.view(entry.fqn) << "' is there twice";
+}
+
+bool StateReader::Insert(Section section, const StateEntry& entry) {
+  auto& names =
+      section == Section::kWeights ? names_.weights : names_.constants;
+  return names.Add(entry.fqn, program_.state.Add(entry));
 }
 
 Status StateReader::AddEntry(Section section, const StateEntry& entry,
                              const Place& place) {
-  auto& names =
-      section == Section::kWeights ? names_.weights : names_.constants;
-  if (!names.emplace(entry.fqn, program_.state.Add(entry)).second) {
+  if (!Insert(section, entry)) {
     return diags_.Error(Rule::kFile10, place)
            << "'" << program_.view(entry.fqn) << "' is there twice";
   }
@@ -208,7 +214,7 @@ Status StateReader::AddEntry(Section section, const StateEntry& entry,
 
 Status StateReader::ReadPickle(Section section, const std::string& member) {
   TENON_ASSIGN(const ZipContent content, archive_.Read(member, true, diags_));
-  used_members_.insert(member);
+  used_members_[archive_.PositionOf(*archive_.Find(member))] = true;
   TENON_ASSIGN(const SavedDict dict,
                ReadTorchSave(content.bytes, content.owner, member, diags_,
                              options_.limits));
@@ -272,30 +278,31 @@ Expected<StorageId> StateReader::ReadStorage(Section section,
                                              std::string_view path_name,
                                              bool is_raw, const JsonPath& path,
                                              const JsonInput& json) {
-  std::string member =
+  const std::string_view folder =
       section == Section::kWeights ? "data/weights/" : "data/constants/";
-  if (!IsPlainMemberName(path_name) ||
-      path_name.find('/') != std::string_view::npos) {
-    return json.Error(path)
-           << "'" << path_name << "' leaves the folder '" << member << "'";
+  member_.assign(folder).append(path_name);
+  const bool is_plain = path_name.find('/') == std::string_view::npos;
+  const ZipMember* member = is_plain ? archive_.Find(member_) : nullptr;
+  if (member == nullptr) {
+    if (!is_plain || !IsPlainMemberName(path_name)) {
+      return json.Error(path)
+             << "'" << path_name << "' leaves the folder '" << folder << "'";
+    }
+    return json.Error(path, Rule::kFile04) << "no member '" << member_ << "'";
   }
-  member += path_name;
-  const auto it = storages_.find(member);
-  if (it != storages_.end()) return it->second;
-  if (!archive_.Has(member)) {
-    return json.Error(path, Rule::kFile04) << "no member '" << member << "'";
-  }
-  TENON_ASSIGN(const ZipContent content, archive_.Read(member, true, diags_));
+  const size_t position = archive_.PositionOf(*member);
+  if (storages_[position].valid()) return storages_[position];
+  TENON_ASSIGN(ZipContent content, archive_.Read(*member, true, diags_));
   if (!is_raw) {
-    TENON_TRY(CheckCarriedPickle(content.bytes, member, diags_));
+    TENON_TRY(CheckCarriedPickle(content.bytes, member_, diags_));
   }
   StorageRecord record;
   record.bytes = content.bytes;
-  record.owner = content.owner;
+  record.owner = std::move(content.owner);
   const StorageId storage = program_.state.AddStorage(std::move(record));
   dtypes_.push_back(DType::kUnknown);
-  used_members_.insert(member);
-  storages_.emplace(std::move(member), storage);
+  used_members_[position] = true;
+  storages_[position] = storage;
   return storage;
 }
 

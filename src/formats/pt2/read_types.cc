@@ -20,6 +20,21 @@ constexpr std::array<JsonMember, 2> kDevice = {{{"type"}, {"index", false}}};
 
 Expected<TypeId> TypeReader::Tensor(const JsonElement& e,
                                     const JsonPath& path) {
+  if (!e.is_object()) return ReadTensor(e, path);
+  const uint32_t original = e.original();
+  Seen& seen = seen_[original % seen_.size()];
+  if (seen.original == original && original != 0) return seen.type;
+  const size_t num_unknown = json_.num_unknown_members();
+  TENON_ASSIGN(const TypeId type, ReadTensor(e, path));
+  // A type with members that are to be kept is read again each time.
+  if (json_.num_unknown_members() == num_unknown) {
+    seen = {original, type};
+  }
+  return type;
+}
+
+Expected<TypeId> TypeReader::ReadTensor(const JsonElement& e,
+                                        const JsonPath& path) {
   TENON_ASSIGN(const auto members, json_.Members(e, path, kTensorMeta));
   Type type;
   type.kind = TypeKind::kTensor;

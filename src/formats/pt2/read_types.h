@@ -1,9 +1,11 @@
 // Reads TensorMeta, SymInt, SymFloat, SymBool and symbolic expressions.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "formats/json/json_input.h"
 #include "ir/context.h"
@@ -33,6 +35,7 @@ class TypeReader {
   Expected<Layout> ReadLayout(const JsonElement& e, const JsonPath& path);
 
  private:
+  Expected<TypeId> ReadTensor(const JsonElement& e, const JsonPath& path);
   struct SymExpr {
     ExprId expr;
     bool has_hint = false;
@@ -47,6 +50,14 @@ class TypeReader {
   const JsonInput& json_;
   Context& context_;
   SymbolTable& symbols_;
+
+  // Types of tensors repeat to the byte: the last read of each slot, by the
+  // number of their text. 0 is the document, which is none.
+  struct Seen {
+    uint32_t original = 0;
+    TypeId type;
+  };
+  std::array<Seen, 1024> seen_;
 };
 
 }  // namespace tenon

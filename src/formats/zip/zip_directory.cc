@@ -273,9 +273,13 @@ class DirectoryReader {
     std::vector<const ZipMember*> order;
     order.reserve(members.size());
     for (const ZipMember& m : members) order.push_back(&m);
-    std::sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    const auto is_before = [](const auto* a, const auto* b) {
       return a->header_offset < b->header_offset;
-    });
+    };
+    // Writers list members in the order of the file.
+    if (!std::is_sorted(order.begin(), order.end(), is_before)) {
+      std::sort(order.begin(), order.end(), is_before);
+    }
     for (size_t i = 1; i < order.size(); ++i) {
       const ZipMember& before = *order[i - 1];
       if (before.payload_offset + before.stored_bytes >

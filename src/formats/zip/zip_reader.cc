@@ -7,6 +7,7 @@
 #include "formats/zip/inflate.h"
 #include "formats/zip/zip_directory.h"
 #include "formats/zip/zip_layout.h"
+#include "support/utf8.h"
 
 namespace tenon {
 namespace {
@@ -15,32 +16,6 @@ static_assert(kZipSlackBytes <= zip::kCentralBytes + zip::kEndBytes);
 
 constexpr uint64_t kAlwaysInflateBytes = 1 << 20;
 
-bool IsUtf8(std::string_view text) {
-  size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t more = lead < 0x80           ? 0
-                        : (lead >> 5) == 0x06 ? 1
-                        : (lead >> 4) == 0x0E ? 2
-                        : (lead >> 3) == 0x1E ? 3
-                                              : 4;
-    if (more == 4 || more >= text.size() - i) return false;
-    uint32_t code = more == 0 ? lead : lead & (0x3Fu >> more);
-    for (size_t k = 1; k <= more; ++k) {
-      const auto c = static_cast<unsigned char>(text[i + k]);
-      if ((c & 0xC0) != 0x80) return false;
-      code = code << 6 | (c & 0x3F);
-    }
-    static constexpr uint32_t kLowest[] = {0, 0x80, 0x800, 0x10000};
-    if (code < kLowest[more] || code > 0x10FFFF ||
-        (code >= 0xD800 && code < 0xE000)) {
-      return false;
-    }
-    i += more + 1;
-  }
-  return true;
-}
-
 bool IsPlainPart(std::string_view part) {
   return !part.empty() && part != "." && part != "..";
 }
@@ -48,10 +23,14 @@ bool IsPlainPart(std::string_view part) {
 }  // namespace
 
 bool IsPlainMemberName(std::string_view name) {
-  const bool plain = std::none_of(name.begin(), name.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '\\';
-  });
-  if (!plain || !IsUtf8(name)) return false;
+  // Without leaving early, which is faster for names that are good.
+  unsigned all = 0, num_bad = 0;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    num_bad += (byte < 0x20) | (byte == 0x7F) | (byte == '\\');
+    all |= byte;
+  }
+  if (num_bad > 0 || (all >= 0x80 && !IsUtf8(name))) return false;
   // "C:x" leaves the folder on some systems.
   if (name.size() > 1 && name[1] == ':') return false;
   while (true) {
@@ -60,11 +39,6 @@ bool IsPlainMemberName(std::string_view name) {
     if (slash == std::string_view::npos) return true;
     name.remove_prefix(slash + 1);
   }
-}
-
-uint32_t ZipCrc(Bytes bytes, uint32_t crc) {
-  return static_cast<uint32_t>(
-      crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 Expected<ZipArchive> ZipArchive::Open(Bytes bytes,
@@ -80,12 +54,11 @@ Expected<ZipArchive> ZipArchive::Open(Bytes bytes,
   TENON_ASSIGN(archive.members_,
                zip::ReadDirectory(bytes, archive.file_name_, limits, diags));
   uint64_t inflated = 0;
-  archive.by_name_.reserve(archive.members_.size());
-  for (uint32_t i = 0; i < archive.members_.size(); ++i) {
-    const ZipMember& m = archive.members_[i];
-    const Place place = Place::Offset(archive.file_name_, m.header_offset);
-    if (!archive.by_name_.emplace(m.name, i).second) {
-      return diags.Error(Rule::kFile03, place)
+  archive.names_.Reserve(archive.members_.size());
+  for (const ZipMember& m : archive.members_) {
+    if (!archive.names_.Add(m.name)) {
+      return diags.Error(Rule::kFile03,
+                         Place::Offset(archive.file_name_, m.header_offset))
              << "member '" << m.name << "' is there twice";
     }
     if (!m.is_deflated) continue;
@@ -93,7 +66,8 @@ Expected<ZipArchive> ZipArchive::Open(Bytes bytes,
         m.size_bytes > kAlwaysInflateBytes &&
         m.size_bytes / limits.max_inflate_ratio > m.stored_bytes;
     if (is_bomb || m.size_bytes > limits.max_inflated_bytes - inflated) {
-      return diags.Error(Rule::kFile02, place)
+      return diags.Error(Rule::kFile02,
+                         Place::Offset(archive.file_name_, m.header_offset))
              << "member '" << m.name << "' expands from " << m.stored_bytes
              << " to " << m.size_bytes << " bytes, "
              << BeyondLimit(limits, is_bomb ? &ReadLimits::max_inflate_ratio
@@ -105,8 +79,8 @@ Expected<ZipArchive> ZipArchive::Open(Bytes bytes,
 }
 
 const ZipMember* ZipArchive::Find(std::string_view name) const {
-  const auto it = by_name_.find(name);
-  return it == by_name_.end() ? nullptr : &members_[it->second];
+  const uint32_t position = names_.Find(name);
+  return position == ZipNames::kNone ? nullptr : &members_[position];
 }
 
 Expected<ZipContent> ZipArchive::Read(const ZipMember& member, bool check_crc,

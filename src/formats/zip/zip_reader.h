@@ -10,11 +10,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "diag/diagnostics.h"
 #include "diag/limits.h"
+#include "formats/zip/zip_crc.h"
+#include "formats/zip/zip_names.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
 
@@ -70,11 +71,8 @@ class ZipArchive {
   std::string file_name_;
   ReadLimits limits_;
   std::vector<ZipMember> members_;
-  std::unordered_map<std::string_view, uint32_t> by_name_;
+  ZipNames names_;
 };
-
-// CRC-32 of zip, over bytes of any length. `crc` continues an earlier one.
-uint32_t ZipCrc(Bytes bytes, uint32_t crc = 0);
 
 // Whether a member name is relative and plain: UTF-8 without control
 // characters, parts joined by '/', none of them empty, "." or "..".

@@ -13,6 +13,8 @@ namespace {
 
 using namespace zip;
 
+// From here on a copy by the kernel is worth a call of it.
+constexpr size_t kCopiedBytes = 1 << 18;
 constexpr uint64_t kAlignmentBytes = 64;
 // A payload goes to checksum and file in pieces that a cache holds.
 constexpr size_t kPieceBytes = size_t{1} << 20;
@@ -154,12 +156,19 @@ bool ZipWriter::Fail(std::string message) {
   return false;
 }
 
+bool ZipWriter::WriteToFile(Bytes bytes) {
+  if (bytes.size() < kCopiedBytes) return file_.Write(bytes);
+  const auto source = FindFileRange(bytes);
+  return source ? file_.Copy(source->descriptor, source->offset, bytes.size())
+                : file_.Write(bytes);
+}
+
 bool ZipWriter::Write(Bytes bytes) {
   if (bytes.empty()) return true;
   offset_ += bytes.size();
   switch (sink_) {
     case Sink::kFile:
-      return file_.Write(bytes) || Fail(file_.error());
+      return WriteToFile(bytes) || Fail(file_.error());
     case Sink::kMemory:
       memory_->append(AsText(bytes));
       return true;

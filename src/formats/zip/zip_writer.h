@@ -3,7 +3,9 @@
 // (docs/formats/pt2.md, "The container").
 //
 // Members go to the file in the order of the calls, straight from where their
-// bytes lie. Same calls, same bytes.
+// bytes lie; large ones that lie in a mapped file are copied from file to file
+// by the kernel. Checksums are always those of the bytes: none is taken over
+// from where they came from. Same calls, same bytes.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +70,7 @@ class ZipWriter {
   std::string NewName(std::string_view name);
   bool WriteDescriptor(Entry entry);
   bool Write(Bytes bytes);
+  bool WriteToFile(Bytes bytes);
   bool Write(std::string_view text) { return Write(AsBytes(text)); }
   bool Fail(std::string message);
 

@@ -1,0 +1,17 @@
+// UTF-8, as untrusted text has to be.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace tenon {
+
+// Offset of the first byte that begins no well-formed character (overlong
+// forms and surrogates aren't); npos when all of `text` is UTF-8.
+size_t FindBadUtf8(std::string_view text);
+
+inline bool IsUtf8(std::string_view text) {
+  return FindBadUtf8(text) == std::string_view::npos;
+}
+
+}  // namespace tenon

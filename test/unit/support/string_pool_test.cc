@@ -1,0 +1,35 @@
+#include "support/string_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace tenon {
+namespace {
+
+TEST(StringPool, FindsEachStringAgain) {
+  StringPool pool;
+  for (uint32_t i = 0; i < 10'000; ++i) {
+    ASSERT_EQ(pool.Intern("name_" + std::to_string(i)).index, i);
+  }
+  for (uint32_t i = 0; i < 10'000; ++i) {
+    const std::string name = "name_" + std::to_string(i);
+    ASSERT_EQ(pool.Find(name).index, i);
+    ASSERT_EQ(pool.Intern(name).index, i);
+    ASSERT_EQ(pool.view(StringId(i)), name);
+  }
+  EXPECT_EQ(pool.size(), 10'000u);
+  EXPECT_FALSE(pool.Find("name_10000").valid());
+  EXPECT_FALSE(pool.Find("").valid());
+}
+
+TEST(StringPool, ReservingChangesNoString) {
+  StringPool pool;
+  const StringId a = pool.Intern("a");
+  const char* text = pool.view(a).data();
+  EXPECT_EQ(pool.Find("a"), a);
+  EXPECT_EQ(pool.view(a).data(), text);
+}
+
+}  // namespace
+}  // namespace tenon
