@@ -1,5 +1,7 @@
 #include "ir/program.h"
 
+#include <algorithm>
+
 namespace tenon {
 
 Program::Program(std::shared_ptr<Context> context)
@@ -24,6 +26,20 @@ std::string Program::Describe(GraphId g, NodeId n) const {
   out += label;
   if (node(n).op.valid()) out.append(" (").append(op_name(n)).append(")");
   return out;
+}
+
+void Program::Reserve(size_t more_nodes, size_t more_values, size_t more_args) {
+  // Never less than doubling, so that many small calls stay linear.
+  const auto reserve = [](auto* table, size_t more) {
+    const size_t wanted = table->size() + more;
+    if (wanted > table->capacity()) {
+      table->reserve(std::max(wanted, 2 * table->capacity()));
+    }
+  };
+  reserve(&nodes_, more_nodes);
+  reserve(&values_, more_values);
+  reserve(&args_, more_args);
+  reserve(&uses_, more_args);
 }
 
 GraphId Program::AddGraph(std::string_view graph_name) {

@@ -1,7 +1,9 @@
 #include "support/string_pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <utility>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -10,6 +12,7 @@ namespace tenon {
 namespace {
 
 constexpr uint32_t kFree = Id<StringTag>::kNone;
+constexpr size_t kMinSlots = 64;
 constexpr size_t kBlockBytes = 64 * 1024;
 
 uint64_t HashText(std::string_view text) {
@@ -18,50 +21,59 @@ uint64_t HashText(std::string_view text) {
 
 }  // namespace
 
-StringPool::StringPool() : slots_(64, kFree) {}
+StringPool::StringPool() : slots_(kMinSlots, Slot{kFree, 0}) {}
 
 size_t StringPool::Probe(std::string_view text, uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
-  size_t slot = hash & mask;
-  const uint32_t short_hash = static_cast<uint32_t>(hash >> 32);
-  while (slots_[slot] != kFree) {
-    const uint32_t index = slots_[slot];
-    if (hashes_[index] == short_hash && strings_[index] == text) break;
-    slot = (slot + 1) & mask;
+  size_t at = hash & mask;
+  const auto other = static_cast<uint32_t>(hash >> 32);
+  while (slots_[at].index != kFree &&
+         !(slots_[at].hash == other && strings_[slots_[at].index] == text)) {
+    at = (at + 1) & mask;
   }
-  return slot;
+  return at;
 }
 
 StringId StringPool::Find(std::string_view text) const {
-  const size_t slot = Probe(text, HashText(text));
-  return slots_[slot] == kFree ? StringId() : StringId(slots_[slot]);
+  const uint32_t index = slots_[Probe(text, HashText(text))].index;
+  return index == kFree ? StringId() : StringId(index);
 }
 
 StringId StringPool::Intern(std::string_view text) {
   const uint64_t hash = HashText(text);
-  size_t slot = Probe(text, hash);
-  if (slots_[slot] != kFree) return StringId(slots_[slot]);
+  size_t at = Probe(text, hash);
+  if (slots_[at].index != kFree) return StringId(slots_[at].index);
   if (2 * (strings_.size() + 1) > slots_.size()) {
-    Grow();
-    slot = Probe(text, hash);
+    Resize(2 * slots_.size());
+    at = Probe(text, hash);
   }
   // The slot last: when memory runs out before, the pool is as it was.
   const uint32_t index = static_cast<uint32_t>(strings_.size());
   const std::string_view copy = Copy(text);
   hashes_.resize(index);
-  hashes_.push_back(static_cast<uint32_t>(hash >> 32));
+  hashes_.push_back(static_cast<uint32_t>(hash));
   strings_.push_back(copy);
-  slots_[slot] = index;
+  slots_[at] = {index, static_cast<uint32_t>(hash >> 32)};
   return StringId(index);
 }
 
-void StringPool::Grow() {
-  slots_.assign(slots_.size() * 2, kFree);
-  const size_t mask = slots_.size() - 1;
-  for (uint32_t i = 0; i < strings_.size(); ++i) {
-    size_t slot = HashText(strings_[i]) & mask;
-    while (slots_[slot] != kFree) slot = (slot + 1) & mask;
-    slots_[slot] = i;
+void StringPool::Reserve(size_t more) {
+  const size_t count = strings_.size() + more;
+  if (2 * count <= slots_.size()) return;
+  Resize(std::bit_ceil(2 * count));
+  strings_.reserve(count);
+  hashes_.reserve(count);
+}
+
+void StringPool::Resize(size_t num_slots) {
+  const std::vector<Slot> before =
+      std::exchange(slots_, std::vector<Slot>(num_slots, Slot{kFree, 0}));
+  const size_t mask = num_slots - 1;
+  for (const Slot& slot : before) {
+    if (slot.index == kFree) continue;
+    size_t at = hashes_[slot.index] & mask;
+    while (slots_[at].index != kFree) at = (at + 1) & mask;
+    slots_[at] = slot;
   }
 }
 

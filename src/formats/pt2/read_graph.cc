@@ -139,6 +139,7 @@ Status GraphReader::ReadGraph(GraphId g, const JsonElement& e,
                               const JsonPath& path) {
   const Scope scope(this, g);
   TENON_ASSIGN(const auto m, json_.Members(e, path, kGraph));
+  ReserveFor(m[2], m[3]);
   TENON_TRY(
       ReadTypes(m[3], JsonPath(path, "tensor_values"), TypeKind::kTensor));
   TENON_TRY(
@@ -171,6 +172,19 @@ Status GraphReader::ReadGraph(GraphId g, const JsonElement& e,
     TENON_TRY(ReadNode(g, node, at));
   }
   return ReadOutputs(g, m[1], JsonPath(path, "outputs"));
+}
+
+void GraphReader::ReserveFor(const JsonElement& nodes,
+                             const JsonElement& tensors) {
+  constexpr size_t kArgsPerNode = 3;  // more or less
+  JsonArray node_list;
+  JsonObject tensor_map;
+  if (!nodes.Get(&node_list) || !tensors.Get(&tensor_map)) return;
+  const size_t num_nodes =
+      std::min<size_t>(node_list.size(), json_.limits().max_nodes);
+  program_.Reserve(num_nodes, tensor_map.size(), kArgsPerNode * num_nodes);
+  // Names of values and of nodes.
+  context_.strings.Reserve(tensor_map.size() + num_nodes);
 }
 
 Status GraphReader::ReadTypes(const JsonElement& e, const JsonPath& path,

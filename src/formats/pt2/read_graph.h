@@ -67,6 +67,8 @@ class GraphReader {
   Slot& Touch(StringId name);
   const Slot* Look(StringId name) const;
 
+  // Makes room for a graph's nodes and values: for speed alone.
+  void ReserveFor(const JsonElement& nodes, const JsonElement& tensors);
   Status ReadTypes(const JsonElement& e, const JsonPath& path, TypeKind kind);
   Status ReadInputs(GraphId g, const JsonElement& e, const JsonPath& path);
   Expected<Type> ReadLiteralType(const JsonVariant& v, const JsonPath& path);
