@@ -50,8 +50,7 @@ double CpuSeconds() {
 
 // --- reading and writing ---
 
-void Read(Case& c, Stopwatch& watch) {
-  const std::string& path = c.file();
+void ReadFrom(const std::string& path, Stopwatch& watch) {
   Diagnostics diags;
   std::optional<Expected<Program>> program;
   watch.Time([&] {
@@ -60,6 +59,10 @@ void Read(Case& c, Stopwatch& watch) {
   });
   Check(program->ok(), diags, "read");
 }
+
+void Read(Case& c, Stopwatch& watch) { ReadFrom(c.file(), watch); }
+
+void ReadGraph(Case& c, Stopwatch& watch) { ReadFrom(c.graph_file(), watch); }
 
 void Write(Case& c, Stopwatch& watch) {
   const Program& program = c.layers();
@@ -330,6 +333,7 @@ void HybridToSigned(Case& c, Stopwatch& watch) {
 
 constexpr Operation kOperations[] = {
     {"read", Read},
+    {"read_graph", ReadGraph},
     {"write", Write},
     {"read_saved", ReadSaved, false, true},
     {"write_saved", WriteSaved, false, true},
@@ -367,6 +371,7 @@ const Program& Once(std::optional<Program>* program, Make&& make) {
 
 Case::~Case() {
   if (!path_.empty()) unlink(path_.c_str());
+  for (const auto& [shape, path] : files_) unlink(path.c_str());
 }
 
 const Program& Case::layers() {
@@ -411,13 +416,19 @@ const std::string& Case::text() {
   return text_;
 }
 
-const std::string& Case::file() {
-  if (!is_written_) {
+const std::string& Case::file() { return FileOf(layers(), "layers"); }
+
+const std::string& Case::graph_file() { return FileOf(chain(), "chain"); }
+
+const std::string& Case::FileOf(const Program& program,
+                                const std::string& shape) {
+  std::string& path = files_[shape];
+  if (path.empty()) {
+    path = this->path() + "." + shape;
     Diagnostics diags;
-    Check(WritePt2(layers(), path(), {}, diags).ok(), diags, "write");
-    is_written_ = true;
+    Check(WritePt2(program, path, {}, diags).ok(), diags, "write");
   }
-  return path_;
+  return path;
 }
 
 const std::string& Case::path() {

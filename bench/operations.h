@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,17 +31,20 @@ class Case {
   const Program& chain();
   const Program& dense();
 
-  // `layers` as text and as a file.
+  // `layers` as text and as a file, `chain` as a file.
   const std::string& text();
   const std::string& file();
+  const std::string& graph_file();
   // A path to write to.
   const std::string& path();
 
  private:
+  const std::string& FileOf(const Program& program, const std::string& shape);
+
   const int64_t num_nodes_;
   std::optional<Program> layers_, hybrid_, single_child_, chain_, dense_;
   std::string text_, path_;
-  bool is_written_ = false;
+  std::map<std::string, std::string> files_;  // by shape
 };
 
 struct Duration {

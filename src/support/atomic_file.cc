@@ -1,8 +1,10 @@
 #include "support/atomic_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +17,11 @@ namespace {
 
 constexpr size_t kBufferBytes = 1 << 16;
 constexpr int kMaxNames = 10'000;
+constexpr uint64_t kWritebackBytes = uint64_t{8} << 20;
+constexpr uint64_t kBlockBytes = 4096;
+
+// What statfs says, where <linux/magic.h> has no name for it.
+constexpr uint64_t kSmb2 = 0xFE534D42, kBcachefs = 0xCA451A4E;
 
 bool WriteAll(int fd, const char* data, size_t size) {
   while (size > 0) {
@@ -57,6 +64,21 @@ void Untrack(int entry) {
 }
 
 }  // namespace
+
+bool IsCopiedByReference(uint64_t file_system, uint64_t from, uint64_t to) {
+  switch (file_system) {
+    case BTRFS_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case kBcachefs:
+      return from % kBlockBytes == to % kBlockBytes;
+    case NFS_SUPER_MAGIC:
+    case CIFS_SUPER_MAGIC:
+    case kSmb2:
+      return true;
+    default:
+      return false;
+  }
+}
 
 void RemoveTemporaryFiles() noexcept {
   for (const TrackedFile& file : tracked_files) {
@@ -110,7 +132,28 @@ bool AtomicFile::Write(Bytes bytes) {
   if (!Flush()) return false;
   // Large pieces go straight from where they lie.
   const std::string_view text = AsText(bytes);
-  return WriteAll(fd_, text.data(), text.size()) || Fail("write");
+  if (!WriteAll(fd_, text.data(), text.size())) return Fail("write");
+  StartWriteback();
+  return true;
+}
+
+void AtomicFile::StartWriteback() {
+  if (offset_ - started_ < kWritebackBytes) return;
+  // Only for speed: what goes wrong is told by Commit's fdatasync.
+  sync_file_range(fd_, static_cast<off_t>(started_),
+                  static_cast<off_t>(offset_ - started_),
+                  SYNC_FILE_RANGE_WRITE);
+  started_ = offset_;
+}
+
+bool AtomicFile::CopiesByReference(int descriptor, uint64_t from) const {
+  struct statfs source, target;
+  if (fstatfs(descriptor, &source) != 0 || fstatfs(fd_, &target) != 0 ||
+      source.f_type != target.f_type) {
+    return false;
+  }
+  return IsCopiedByReference(static_cast<uint64_t>(source.f_type), from,
+                             offset_);
 }
 
 bool AtomicFile::Copy(int descriptor, uint64_t from, uint64_t size) {
@@ -132,6 +175,7 @@ bool AtomicFile::Copy(int descriptor, uint64_t from, uint64_t size) {
     }
     size -= static_cast<uint64_t>(n);
   }
+  StartWriteback();
   return true;
 }
 

@@ -1,6 +1,7 @@
 // A file that appears whole or not at all.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "support/byte_cursor.h"
@@ -28,6 +29,9 @@ class AtomicFile {
   // Appends `size` bytes of an open file from `from` on. The kernel copies them
   // where it can; they don't pass through this process's memory.
   bool Copy(int descriptor, uint64_t from, uint64_t size);
+  // Whether both files lie where IsCopiedByReference says that Copy is cheaper
+  // than Write from a mapping.
+  bool CopiesByReference(int descriptor, uint64_t from) const;
   // After it, all that was written can be read at `temporary_path()`.
   bool Flush();
   bool Commit();
@@ -39,13 +43,25 @@ class AtomicFile {
 
  private:
   bool Fail(const char* action);
+  // Lets the disk begin with what was written since it last began, when that is
+  // worth it: else it would wait for Commit.
+  void StartWriteback();
 
   std::string path_, temporary_, error_;
   std::string buffer_;
   int fd_ = -1;
   int track_ = -1;  // its entry among the tracked files
   uint64_t offset_ = 0;
+  uint64_t started_ = 0;  // how far the disk was told to write
 };
+
+// Whether a file system copies from one place in a file to another without
+// moving the bytes through this machine: by sharing blocks (Btrfs, XFS,
+// Bcachefs; both places have the same distance from a block's beginning) or on
+// its server (NFS, SMB). Elsewhere the kernel's copy goes page by page, and
+// writing from a mapping costs a quarter less. `file_system` is what statfs
+// calls f_type.
+bool IsCopiedByReference(uint64_t file_system, uint64_t from, uint64_t to);
 
 // Removes the temporary files of this process. For handlers of signals that end
 // it: calls nothing but unlink. Files beyond kMaxTrackedFiles open at once, or

@@ -37,6 +37,14 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 CHUNK = 60  # programs for one Python process
+# Runs a script where modules are imported: `-c RUN_WITH MODULES SCRIPT ARG...`
+RUN_WITH = """
+import importlib, runpy, sys
+modules, *sys.argv = sys.argv[1:]
+for module in modules.split(",") if modules else []:
+    importlib.import_module(module)
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 class Entry:
@@ -126,16 +134,17 @@ def check_results(shared, manifest, files):
     return verdicts
 
 
-def compare(shared, originals, files):
+def compare(shared, libraries, originals, files):
     """Goes on behind a program that the comparer itself can't stand."""
+    run = ["-c", RUN_WITH, ",".join(libraries)]
     left = sorted(files)
     verdicts = {}
     while left:
         with tempfile.TemporaryDirectory() as folder:
             for file in left:
                 (pathlib.Path(folder) / file.name).symlink_to(file)
-            new, why = verdicts_of([shared / "oracle/compare_pt2.py", "--pairs",
-                                    originals, folder])
+            new, why = verdicts_of([*run, shared / "oracle/compare_pt2.py",
+                                    "--pairs", originals, folder])
         verdicts.update(new)
         left = [file for file in left if file.stem not in verdicts]
         if left:
@@ -211,10 +220,10 @@ def write_all(args, entries, work, tally):
 
 def check_all(args, entries, work, tally):
     tasks = []
-    by_folder = collections.defaultdict(list)
+    groups = collections.defaultdict(list)
     for entry in entries:
-        by_folder[entry.folder].append(entry)
-    for folder, members in by_folder.items():
+        groups[entry.folder, tuple(entry.libraries)].append(entry)
+    for (folder, libraries), members in groups.items():
         written = work / "written" / folder.name
         for i in range(0, len(members), CHUNK):
             chunk = members[i:i + CHUNK]
@@ -222,7 +231,7 @@ def check_all(args, entries, work, tally):
             tasks.append(("results", chunk, check_results,
                           folder / "manifest.json", files))
             if not args.torch:
-                tasks.append(("same", chunk, compare,
+                tasks.append(("same", chunk, compare, libraries,
                               work / "originals" / folder.name, files))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         answers = pool.map(lambda task: task[2](args.shared, *task[3:]), tasks)

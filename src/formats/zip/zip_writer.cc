@@ -159,8 +159,9 @@ bool ZipWriter::Fail(std::string message) {
 bool ZipWriter::WriteToFile(Bytes bytes) {
   if (bytes.size() < kCopiedBytes) return file_.Write(bytes);
   const auto source = FindFileRange(bytes);
-  return source ? file_.Copy(source->descriptor, source->offset, bytes.size())
-                : file_.Write(bytes);
+  return source && file_.CopiesByReference(source->descriptor, source->offset)
+             ? file_.Copy(source->descriptor, source->offset, bytes.size())
+             : file_.Write(bytes);
 }
 
 bool ZipWriter::Write(Bytes bytes) {
@@ -237,12 +238,11 @@ bool ZipWriter::Add(std::string_view name, Bytes bytes) {
   if (!Write(LocalHeader(entry.name, entry.size, entry.offset))) return false;
   while (!bytes.empty()) {
     const Bytes piece = bytes.first(std::min(bytes.size(), kPieceBytes));
+    // Only lengths count where nothing is written. The checksum comes first:
+    // it makes the pages of a mapping present, and leaves them in the cache.
+    if (sink_ != Sink::kNowhere) entry.crc = ZipCrc(piece, entry.crc);
     if (!Write(piece)) return false;
-    // Only lengths count where nothing is written.
-    if (sink_ != Sink::kNowhere) {
-      entry.crc = ZipCrc(piece, entry.crc);
-      ReleasePages(piece);
-    }
+    if (sink_ != Sink::kNowhere) ReleasePages(piece);
     bytes = bytes.subspan(piece.size());
   }
   return WriteDescriptor(std::move(entry));

@@ -70,6 +70,29 @@ TEST_F(MappedFileTest, IsCopiedFromFileToFile) {
   std::remove(target.c_str());
 }
 
+TEST(CopyByReference, IsWhatSharesBlocksOrHasAServer) {
+  constexpr uint64_t kExt4 = 0xEF53, kXfs = 0x58465342, kNfs = 0x6969;
+  EXPECT_FALSE(IsCopiedByReference(kExt4, 0, 0));
+  EXPECT_TRUE(IsCopiedByReference(kXfs, 4096 + 64, 64));
+  EXPECT_FALSE(IsCopiedByReference(kXfs, 4096 + 64, 128));
+  EXPECT_TRUE(IsCopiedByReference(kNfs, 4096 + 64, 128));
+}
+
+TEST_F(MappedFileTest, LargePiecesAreWrittenWhole) {
+  const std::string target = ScratchPath("large");
+  std::string large;
+  while (large.size() < (20u << 20)) large += text_;
+  AtomicFile out;
+  ASSERT_TRUE(out.Open(target)) << out.error();
+  const size_t half = large.size() / 2;
+  ASSERT_TRUE(out.Write(AsBytes(large).first(half)));
+  ASSERT_TRUE(out.Write(AsBytes(large).subspan(half)));
+  EXPECT_EQ(out.offset(), large.size());
+  ASSERT_TRUE(out.Commit()) << out.error();
+  EXPECT_EQ(ReadFile(target), large);
+  std::remove(target.c_str());
+}
+
 TEST_F(MappedFileTest, ACopyBeyondTheEndFails) {
   AtomicFile out;
   ASSERT_TRUE(out.Open(ScratchPath("short"))) << out.error();
