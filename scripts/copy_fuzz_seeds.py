@@ -157,6 +157,8 @@ def main():
         write("expression", str(i), text)
     for i, text in enumerate(GUARDS):
         write("guard", str(i), text)
+    for path in sorted((DATA / "pte").iterdir()):
+        write("pte", path.name, path.read_bytes())
     write("engine", "record", "\n".join(engine_lines()))
     for name in ("engine_python.pkl", "engine_serializer.pkl"):
         write("engine", name, (DATA / "tensorrt" / name).read_bytes())

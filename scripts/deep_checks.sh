@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes too long for each change: instruction counts, clang-tidy, the thread
-# sanitizer, a sample of mutants, the fuzzers. Ends with "N passed, N failed".
+# What takes too long for each change: clang-tidy, the thread sanitizer, a sample
+# of mutants. Ends with "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/parts.sh
@@ -15,17 +15,10 @@ test_threads() {
     --output-on-failure --no-tests=error
 }
 
-build_fuzzers() {
-  cmake --preset fuzz && cmake --build --preset fuzz -j "$jobs"
-}
-
 echo "== build"
 cmake --preset release && cmake --build --preset release -j "$jobs" || exit 1
-run_part "instructions per node" bench/instructions.sh
 run_part "clang-tidy" scripts/tidy.sh
 run_part "threads, sanitizer" test_threads
 run_part "mutants" scripts/mutate.py --sample 150 \
   --seed "${TENON_SEED:-7}" --strict
-run_part "build of the fuzzers" build_fuzzers
-run_part "fuzzers" test/fuzz/run.sh
 finish_parts

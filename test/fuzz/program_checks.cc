@@ -1,9 +1,6 @@
 #include "fuzz/program_checks.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -12,6 +9,7 @@
 
 #include "analysis/digest.h"
 #include "formats/pt2/pt2.h"
+#include "fuzz/scratch_file.h"
 #include "fuzz/target.h"
 #include "text/text.h"
 #include "verify/verify.h"
@@ -52,15 +50,6 @@ std::string ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-
-// A file of this process, gone when it goes out of scope.
-struct ScratchFile {
-  explicit ScratchFile(const char* name)
-      : path(std::filesystem::temp_directory_path() /
-             ("tenon-fuzz-" + std::to_string(getpid()) + name)) {}
-  ~ScratchFile() { unlink(path.c_str()); }
-  std::string path;
-};
 
 void CheckWritten(const Program& program) {
   const ScratchFile first("-1.pt2"), second("-2.pt2");

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the preset `fuzz` over its seeds, its kept
+# Runs every fuzz target of the preset `asan` over its seeds, its kept
 # regressions and what libFuzzer makes of them. Ends with "N passed, N failed",
 # one per target.
 #
 #   test/fuzz/run.sh [OPTION]... [TARGET]...
-#     --build FOLDER   default build/fuzz
+#     --build FOLDER   default build/asan
 #     --runs N         inputs per target, always the same ones (default 3000)
 #     --seconds N      at most that long per target (default 25)
 #     --seed N         of the inputs (default 1)
@@ -15,7 +15,7 @@
 # test/fuzz/regressions/TARGET: every build's tests run it from then on.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-build=build/fuzz runs=3000 seconds=25 seed=1 keep=""
+build=build/asan runs=3000 seconds=25 seed=1 keep=""
 targets=()
 while [ $# -gt 0 ]; do
   case $1 in

@@ -17,6 +17,7 @@ constexpr Target kTargets[] = {
     {"npy", FuzzNpy},
     {"pickle", FuzzPickle},
     {"pt2", FuzzPt2, kJson},
+    {"pte", FuzzPte},
     {"safetensors", FuzzSafetensors},
     {"text", FuzzText},
     {"zip", FuzzZip},

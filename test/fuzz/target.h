@@ -36,6 +36,7 @@ void FuzzModel(Bytes bytes);
 void FuzzNpy(Bytes bytes);
 void FuzzPickle(Bytes bytes);
 void FuzzPt2(Bytes bytes);
+void FuzzPte(Bytes bytes);
 void FuzzSafetensors(Bytes bytes);
 void FuzzText(Bytes bytes);
 void FuzzZip(Bytes bytes);
