@@ -29,13 +29,6 @@
 namespace tenon::bench {
 namespace {
 
-// An operation that fails measures nothing, so it says why and ends.
-void Check(bool ok, const Diagnostics& diags, const char* what) {
-  if (ok) return;
-  std::fprintf(stderr, "%s failed: %s", what, diags.ToString().c_str());
-  std::exit(1);
-}
-
 PrintOptions AllInline() {
   PrintOptions options;
   options.inline_limit_bytes = SIZE_MAX;
@@ -75,12 +68,9 @@ void Write(Case& c, Stopwatch& watch) {
 
 // --- files that the other side of a comparison wrote ---
 
-// They lie in a folder that peers.py names: one by nodes, one by megabytes of
-// weights.
+// One by nodes, one by megabytes of weights.
 std::string PeersFile(const std::string& kind, int64_t n) {
-  const char* folder = std::getenv("TENON_PEERS_FOLDER");
-  return std::string(folder == nullptr ? "." : folder) + "/" + kind + "-" +
-         std::to_string(n) + ".pt2";
+  return PeersFolder() + "/" + kind + "-" + std::to_string(n) + ".pt2";
 }
 
 Expected<Program> ReadFile(const std::string& path, Diagnostics& diags) {
@@ -366,6 +356,17 @@ const Program& Once(std::optional<Program>* program, Make&& make) {
 }
 
 }  // namespace
+
+void Check(bool ok, const Diagnostics& diags, const char* what) {
+  if (ok) return;
+  std::fprintf(stderr, "%s failed: %s", what, diags.ToString().c_str());
+  std::exit(1);
+}
+
+std::string PeersFolder() {
+  const char* folder = std::getenv("TENON_PEERS_FOLDER");
+  return folder == nullptr ? "." : folder;
+}
 
 // --- programs ---
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "diag/diagnostics.h"
 #include "ir/program.h"
 
 namespace tenon::bench {
@@ -46,6 +47,12 @@ class Case {
   std::string text_, path_;
   std::map<std::string, std::string> files_;  // by shape
 };
+
+// An operation that fails measures nothing, so it says why and ends.
+void Check(bool ok, const Diagnostics& diags, const char* what);
+
+// Where files lie that peers.py or the other side of a comparison wrote.
+std::string PeersFolder();
 
 struct Duration {
   double wall_s = 0;

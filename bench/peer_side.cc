@@ -4,6 +4,9 @@
 //                              each with "WALL_NS CPU_NS", the best of TIMES
 //   tenon_peer_side OPERATION NODES [TIMES]     the same for one
 //
+// OPERATION may be run:MODEL: a call of the program MODEL.pt2 in the folder of
+// peers.py, with NODES threads.
+//
 // The programs are kept from line to line, so that a caller may take turns with
 // what it compares to.
 #include <cstdio>
@@ -11,7 +14,10 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "model_runs.h"
 #include "operations.h"
 
 namespace tenon::bench {
@@ -28,19 +34,38 @@ class Server {
     words >> name >> num_nodes;
     if (!words) return false;
     words >> times;
+    times = times < 1 ? 1 : times;
+    if (name.starts_with(kRun)) {
+      if (num_nodes < 1 || num_nodes > kMaxThreads) return false;
+      const auto key = std::pair(name.substr(kRun.size()), num_nodes);
+      auto at = models_.find(key);
+      if (at == models_.end()) {
+        models_.clear();  // one at a time: they are large
+        at = models_.try_emplace(key, key.first, num_nodes).first;
+      }
+      Tell(at->second.Call(times));
+      return true;
+    }
     const Operation* operation = FindOperation(name);
     if (operation == nullptr || num_nodes < 1 || num_nodes > 10'000'000) {
       return false;
     }
     Case& c = cases_.try_emplace(num_nodes, num_nodes).first->second;
-    const Duration best = BestOf(*operation, c, times < 1 ? 1 : times);
-    std::printf("%.0f %.0f\n", best.wall_s * 1e9, best.cpu_s * 1e9);
-    std::fflush(stdout);
+    Tell(BestOf(*operation, c, times));
     return true;
   }
 
  private:
+  static constexpr std::string_view kRun = "run:";
+  static constexpr int64_t kMaxThreads = 1024;
+
+  static void Tell(const Duration& best) {
+    std::printf("%.0f %.0f\n", best.wall_s * 1e9, best.cpu_s * 1e9);
+    std::fflush(stdout);
+  }
+
   std::map<int64_t, Case> cases_;  // by nodes
+  std::map<std::pair<std::string, int64_t>, LoadedModel> models_;
 };
 
 int Complain(const std::string& line) {
