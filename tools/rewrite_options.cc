@@ -39,6 +39,10 @@ Expected<RewriteOptions> RewriteOptionsOf(const CommandLine& line,
   const auto growth = line.GetCount(
       "--fold-growth", options.fold.max_growth_bytes, INT64_MAX, &error);
   if (!growth) return diags.Error(Rule::kUsage) << error;
+  if (line.Has("--fold-growth") && !options.fold_constants) {
+    return diags.Error(Rule::kUsage)
+           << "--fold-growth says nothing without --fold-constants";
+  }
   options.fold.max_growth_bytes = *growth;
   if (line.Has("--device")) {
     TENON_ASSIGN(options.move, ParseMove(line.Get("--device"), context, diags));
