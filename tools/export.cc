@@ -1,4 +1,4 @@
-// tenon export: partition, compile, join, lift, prove, write.
+// tenon export: rewrite if asked, partition, compile, join, lift, prove, write.
 #include "export/export.h"
 
 #include "backend_options.h"
@@ -6,6 +6,7 @@
 #include "picture.h"
 #include "read_program.h"
 #include "report_text.h"
+#include "rewrite_options.h"
 #include "run_both.h"
 #include "verbs.h"
 #include "verdict.h"
@@ -44,7 +45,8 @@ constexpr std::array kOwnOptions = {
     Option{"--method", 'm', "NAME",
            "The method to read. Default: 'model', or the only one."},
 };
-constexpr auto kOptions = JoinOptions(kBackendOptions, kOwnOptions);
+constexpr auto kOptions =
+    JoinOptions(kBackendOptions, JoinOptions(kOwnOptions, kRewriteOptions));
 
 Expected<ExportOptions> OptionsOf(const CommandLine& line, Console& console,
                                   Diagnostics& diags) {
@@ -88,21 +90,29 @@ ExitCode Run(const CommandLine& line, Console& console) {
   }
   Diagnostics diags;
   const auto options = OptionsOf(line, console, diags);
-  if (!options || !Pt2OptionsOf(line, line.Get("--output"), diags)) {
+  const auto context = std::make_shared<Context>();
+  const auto rewrite = RewriteOptionsOf(line, context.get(), diags);
+  if (!options || !rewrite ||
+      !Pt2OptionsOf(line, line.Get("--output"), diags)) {
     return Finish(diags, console);
   }
   ReadOptions read;
   read.limits = line.read_limits();
   read.method = line.Get("--method");
-  Expected<LoadedProgram> loaded = ReadProgram(
-      line.arguments()[0], std::make_shared<Context>(), read, diags);
+  Expected<LoadedProgram> loaded =
+      ReadProgram(line.arguments()[0], context, read, diags);
   if (!loaded) return Finish(diags, console);
 
   std::string usage;
   const auto num_runs = line.GetCount("--try", 0, 1'000'000, &usage);
   if (!num_runs) return FailUsage(usage, console);
   const Program source = loaded->program.Clone();
-  const auto report = ExportProgram(&loaded->program, *options, diags);
+  const auto notes = Rewrite(&loaded->program, *rewrite, diags);
+  if (!notes) return Finish(diags, console);
+  auto report = ExportProgram(&loaded->program, *options, diags);
+  if (report) {
+    report->notes.insert(report->notes.begin(), notes->begin(), notes->end());
+  }
   if (!report || !WriteFiles(line, loaded->program, *report, console, diags)) {
     return Finish(diags, console);
   }
@@ -145,13 +155,16 @@ const Verb kExportVerb = {
     "that computes exactly the same: verify, partition, outline, compile, "
     "join, lift, prove, verify. The result must have the source's wiring "
     "digest; otherwise nothing is written and the first place where both part "
-    "is shown.",
+    "is shown. Passes that change expressions come first, on request.",
     "tenon export model.pt2 -o hybrid.pt2 --backend cpu\n"
     "tenon export model.pt2 -o same.pt2 --backend none --random-cut 3\n"
     "tenon export model.pt2 -o hybrid.pt2 -b cpu --deny aten.softmax "
     "--explain\n"
     "tenon export model.pt2 -o hybrid.pt2 -b cpu --try 10\n"
-    "tenon export model.pt2 -o old.pt2 --backend none --torch 2.7\n",
+    "tenon export model.pt2 -o old.pt2 --backend none --torch 2.7\n"
+    "tenon export model.pt2 -o small.pt2 -b none --fold-constants "
+    "--remove-dead-code\n"
+    "tenon export model.pt2 -o gpu.pt2 -b none --device cuda:0\n",
     kOptions,
     Run};
 

@@ -23,8 +23,9 @@ constexpr Option kOptions[] = {
     {"--json", 0, "", "Writes JSON, with every input and operator."},
 };
 
-// In the text, only the most frequent ones.
+// In the text, only the most frequent and the first ones.
 constexpr size_t kMaxOperators = 20;
+constexpr size_t kMaxLeaves = 40;
 
 std::string Join(const std::vector<std::string>& items) {
   std::string out;
@@ -62,6 +63,7 @@ class TextInfo {
     WriteArchive();
     Line("call", summary_.call);
     Line("returns", summary_.returns);
+    WriteLeaves();
     WriteUnusedInputs();
     WriteSymbols();
     WriteState();
@@ -109,6 +111,34 @@ class TextInfo {
       items.push_back(std::to_string(count) + " " + what);
     }
     if (!items.empty()) Line(name, Join(items));
+  }
+
+  // Where a container holds some: what user inputs and outputs are, in order.
+  void WriteLeaves() {
+    std::vector<std::string> in, out;
+    for (const InputSummary& input : summary_.inputs) {
+      if (!input.name.empty()) in.push_back(input.name);
+    }
+    for (const OutputSummary& output : summary_.outputs) {
+      if (!output.name.empty()) out.push_back(output.name);
+    }
+    const auto is_nested = [](const std::string& name) {
+      return name.find_first_of(".[") != std::string::npos;
+    };
+    if (std::any_of(in.begin(), in.end(), is_nested)) {
+      Line("leaves in", Join(FirstOf(std::move(in))));
+    }
+    if (std::any_of(out.begin(), out.end(), is_nested)) {
+      Line("leaves out", Join(FirstOf(std::move(out))));
+    }
+  }
+
+  static std::vector<std::string> FirstOf(std::vector<std::string> names) {
+    if (names.size() <= kMaxLeaves) return names;
+    const size_t more = names.size() - kMaxLeaves;
+    names.resize(kMaxLeaves);
+    names.push_back("and " + std::to_string(more) + " more");
+    return names;
   }
 
   void WriteUnusedInputs() {
@@ -247,6 +277,7 @@ void WriteJsonSignature(const Summary& summary, JsonWriter* json) {
     json->BeginObject();
     json->Member("kind", input.kind);
     json->Member("path", input.path);
+    json->Member("name", input.name);
     json->Member("type", input.type);
     json->Member("is_used", input.is_used);
     json->EndObject();
@@ -258,6 +289,7 @@ void WriteJsonSignature(const Summary& summary, JsonWriter* json) {
     json->BeginObject();
     json->Member("kind", output.kind);
     json->Member("path", output.path);
+    json->Member("name", output.name);
     json->Member("value", output.value);
     json->EndObject();
   }

@@ -8,6 +8,7 @@
 #include "analysis/digest.h"
 #include "call_text.h"
 #include "export/expression_text.h"
+#include "ir/leaf_names.h"
 #include "ops/schema.h"
 #include "support/checked.h"
 #include "text/text.h"
@@ -16,8 +17,11 @@ namespace tenon::tools {
 namespace {
 
 void SummariseInputs(const Program& program, Summary* out) {
-  std::vector<std::string> paths;
-  if (program.in_spec) paths = CallLeafPaths(*program.in_spec);
+  std::vector<std::string> paths, names;
+  if (program.in_spec) {
+    paths = CallLeafPaths(*program.in_spec);
+    names = CallLeafNames(*program.in_spec, program.forward_arg_names);
+  }
   size_t next_user = 0;
   const Graph& root = program.root();
   for (size_t i = 0; i < root.inputs.size(); ++i) {
@@ -34,6 +38,7 @@ void SummariseInputs(const Program& program, Summary* out) {
     } else if (spec.kind == InputKind::kUserInput) {
       input.path = next_user < paths.size() ? paths[next_user]
                                             : std::to_string(next_user);
+      if (next_user < names.size()) input.name = names[next_user];
       ++next_user;
     }
     out->inputs.push_back(std::move(input));
@@ -42,6 +47,8 @@ void SummariseInputs(const Program& program, Summary* out) {
 
 void SummariseOutputs(const Program& program, Summary* out) {
   const std::vector<std::string> paths = UserOutputPaths(program);
+  std::vector<std::string> names;
+  if (program.out_spec) names = ReturnLeafNames(*program.out_spec);
   size_t next_user = 0;
   const std::span<const Arg> outputs = program.outputs(Program::kRoot);
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -61,6 +68,7 @@ void SummariseOutputs(const Program& program, Summary* out) {
                         ? out->inputs[spec.input].path
                         : std::to_string(spec.input);
     } else if (next_user < paths.size()) {
+      if (next_user < names.size()) output.name = names[next_user];
       output.path = paths[next_user++];
     }
     out->outputs.push_back(std::move(output));

@@ -13,6 +13,7 @@ namespace tenon::tools {
 
 struct InputSummary {
   std::string path;  // "args.0"; the FQN of state
+  std::string name;  // of user inputs: "past.keys[0]", as leaf_names.h has it
   std::string kind;
   std::string type;
   bool is_used = true;
@@ -20,6 +21,7 @@ struct InputSummary {
 
 struct OutputSummary {
   std::string path;  // of user outputs; the target of mutations
+  std::string name;  // of user outputs, as above
   std::string kind;
   std::string value;  // a type, or a literal
 };

@@ -80,6 +80,28 @@ Expected<Results> Evaluator::Run(GraphId graph, Results inputs) {
   return outputs;
 }
 
+Expected<Results> Evaluator::RunAlone(GraphId graph, NodeId node,
+                                      const Results& operands) {
+  Frame frame;
+  frame.graph = graph;
+  uint32_t next = 0;
+  program_.ForEachOperand(node, [&](ValueId v) {
+    slots_[v.index] = next;
+    frame.values.push_back(operands[next++]);
+  });
+  const ValueRange results = program_.node(node).results;
+  for (uint32_t i = 0; i < results.count; ++i) {
+    slots_[results[i].index] = next + i;
+  }
+  frame.values.resize(next + results.count);
+  frame.uses_left.resize(next + results.count);
+  current_ = node;
+  current_graph_ = graph;
+  auto returned = CallNode(node, frame);
+  if (!returned || !Store(node, std::move(*returned), &frame)) return Failure{};
+  return Results(frame.values.begin() + next, frame.values.end());
+}
+
 Status Evaluator::RunNode(NodeId node, Frame* frame) {
   auto results = CallNode(node, *frame);
   if (!results) return Failure{};

@@ -21,6 +21,11 @@ class Evaluator {
 
   // One result per output of the graph.
   Expected<Results> Run(GraphId graph, Results inputs);
+  // One node of `graph` by itself: operands[i] is what the i-th value that it
+  // takes holds, in the order of ForEachOperand. One result per value of the
+  // node. The graph can't be run by this evaluator any more.
+  Expected<Results> RunAlone(GraphId graph, NodeId node,
+                             const Results& operands);
 
   const Program& program() const { return program_; }
   const InterpreterOptions& options() const { return options_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/higher_order.h"
@@ -146,9 +147,8 @@ class NestedLifter {
       for (const NodeId n : program_.nodes(g)) {
         if (program_.node(n).kind != NodeKind::kGetState) continue;
         const StateId s = program_.node(n).state;
-        if (std::find(states.begin(), states.end(), s) == states.end()) {
-          states.push_back(s);
-        }
+        const auto next = static_cast<uint32_t>(states.size());
+        if (position_.emplace(s, next).second) states.push_back(s);
       }
     }
     if (states.empty()) return;
@@ -173,6 +173,7 @@ class NestedLifter {
       }
     }
     for (const DelegateId d : delegates) AddDelegateInputs(d, states);
+    position_.clear();
   }
 
   void AddInputs(GraphId g, const std::vector<StateId>& states) {
@@ -187,9 +188,8 @@ class NestedLifter {
     for (const NodeId n : program_.nodes(g)) {
       const Node& node = program_.node(n);
       if (node.kind != NodeKind::kGetState) continue;
-      const auto at = std::find(states.begin(), states.end(), node.state);
       program_.ReplaceAllUses(node.results[0],
-                              inputs[static_cast<size_t>(at - states.begin())]);
+                              inputs[position_.at(node.state)]);
       program_.Erase(g, n);
     }
   }
@@ -255,6 +255,8 @@ class NestedLifter {
   Diagnostics& diags_;
   std::vector<std::vector<Holder>> holders_;  // by graph
   std::vector<uint32_t> family_;              // by graph: union-find
+  // Of each state entry among those that a family is passed.
+  std::unordered_map<StateId, uint32_t> position_;
 };
 
 }  // namespace

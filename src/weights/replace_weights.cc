@@ -269,9 +269,20 @@ class Replacer {
       if (EqualsRowMajor(view, expected)) continue;
       return Error(Rule::kWeights03, i)
              << "the file gives other elements than for what overlaps it in "
-                "the program's storage";
+                "the program's storage: "
+             << OthersGiven(users, i);
     }
     return {};
+  }
+
+  // Names of what else the file gives for a storage.
+  std::string OthersGiven(const std::vector<size_t>& users, size_t i) const {
+    std::string out;
+    for (const size_t other : users) {
+      if (other == i || matching_.item_of(other) == nullptr) continue;
+      out += (out.empty() ? "'" : ", '") + NameOf(other) + "'";
+    }
+    return out;
   }
 
   // Copies what the storage has, then each given tensor.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What real PyTorch says of the corpus's programs as Tenon writes them.
 
-    corpus.py TENON SHARED [--torch VERSION] [--jobs N] [FOLDER...]
+    corpus.py [--torch VERSION] [--rewritten] [--jobs N] TENON SHARED [FOLDER...]
 
 Run by the Python of an oracle's environment. Writes every program of the
 corpus's folders (default: all) again with TENON (`export --backend none`, for
@@ -10,7 +10,8 @@ the release VERSION if given), and asks PyTorch two things:
   results  does torch.export.load open it and compute what was recorded
   same     is it the program that it was, down to metadata, ranges and the bits
            of the weights (without --torch, as an older PyTorch can't open the
-           newer originals)
+           newer originals, and without --rewritten, which folds constants and
+           removes dead code first)
 
 What isn't as it should be is a FAIL line, but for
 
@@ -101,7 +102,7 @@ def is_known_failure(known, entry, reason):
     return any(text[:40] in reason for text in texts)
 
 
-def write(tenon, entry, out, release):
+def write(tenon, entry, out, release, rewritten):
     """None, or what TENON said instead of writing the program."""
     command = [tenon, "export", entry.folder / entry.file, "-o",
                out / f"{entry.name}.pt2", "--backend", "none"]
@@ -109,6 +110,9 @@ def write(tenon, entry, out, release):
         command += ["--method", entry.method]
     if release:
         command += ["--torch", release]
+    if rewritten:
+        command += ["--fold-weights", "--fold-growth", str(1 << 30),
+                    "--remove-dead-code"]
     done = subprocess.run(command, capture_output=True, text=True)
     return None if done.returncode == 0 else done.stderr.strip()
 
@@ -206,7 +210,7 @@ def write_all(args, entries, work, tally):
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         said = pool.map(
             lambda e: write(args.tenon, e, work / "written" / e.folder.name,
-                            args.torch), entries)
+                            args.torch, args.rewritten), entries)
         for entry, reason in zip(entries, said):
             if reason is None:
                 written.append(entry)
@@ -230,7 +234,7 @@ def check_all(args, entries, work, tally):
             files = [written / f"{e.name}.pt2" for e in chunk]
             tasks.append(("results", chunk, check_results,
                           folder / "manifest.json", files))
-            if not args.torch:
+            if not args.torch and not args.rewritten:
                 tasks.append(("same", chunk, compare, libraries,
                               work / "originals" / folder.name, files))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
@@ -247,15 +251,19 @@ def main():
     parser.add_argument("shared", type=pathlib.Path)
     parser.add_argument("folders", nargs="*")
     parser.add_argument("--torch")
+    parser.add_argument("--rewritten", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     corpus = args.shared.resolve() / "corpus/pt2"
     folders = ([corpus / name for name in args.folders] or
                sorted(m.parent for m in corpus.glob("*/manifest.json")
                       if m.parent.name != "broken"))
+    expected = read_expected(HERE / "expected_differences.tsv",
+                             args.torch or "newest")
+    if args.rewritten:
+        expected = [e for e in expected if e.check != "same"]
     tally = Tally(
-        read_expected(HERE / "expected_differences.tsv",
-                      args.torch or "newest"),
+        expected,
         json.loads((corpus / "known_failures.json").read_text()))
     entries = []
     for entry in read_entries(folders):

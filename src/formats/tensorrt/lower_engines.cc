@@ -12,8 +12,8 @@
 #include "formats/tensorrt/engine_delegate.h"
 #include "formats/tensorrt/engine_object.h"
 #include "formats/tensorrt/engine_record.h"
-#include "formats/tensorrt/remove_state.h"
 #include "ir/clone.h"
+#include "ir/remove_state.h"
 
 namespace tenon {
 namespace {

@@ -15,6 +15,7 @@
 #include "analysis/digest.h"
 #include "backends/backend.h"
 #include "conformance/bugs/facts.h"
+#include "conformance/bugs/passes.h"
 #include "conformance/pt2/replay.h"
 #include "conformance/pt2/step_report.h"
 #include "export/export.h"
@@ -127,6 +128,9 @@ class BugCheck {
     CheckExpected("facts", *program, case_.entry.path);
     CheckRun("run", *program);
     CheckWritten(*program, "write");
+    if (has_expect_) {
+      CheckPasses(*program, case_.entry, *tensors_, expect_, &report_);
+    }
     CheckRegions(*program);
     CheckCuts(*program);
   }

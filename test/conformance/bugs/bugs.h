@@ -7,6 +7,8 @@
 //   run      each recorded call gives what PyTorch got, on one instance; calls
 //            that must be refused are, with the state as before
 //   write    written and read again: same digest, same results, same facts
+//   passes   folded, cleaned, moved, renamed, where the case asks for it;
+//            passes.h lists
 //   regions  cut at the case's own regions, compiled, joined: same results; a
 //            hint that can't be is refused
 //   join     several files wired by the case's plan, strictly by position

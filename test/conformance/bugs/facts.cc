@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/guards.h"
+#include "ir/leaf_names.h"
 #include "runtime/binding.h"
 #include "verify/verify.h"
 
@@ -57,19 +58,24 @@ constexpr Elsewhere kElsewhere[] = {
     {"read_results_after_all_runs", "results are the caller's own memory"},
     {"must_not_execute", "nothing in a file is ever executed"},
     {"acyclic", "the verifier refuses cycles"},
+    {"fold_constants", "checked with the passes"},
+    {"run_cleanup_passes", "checked with the passes"},
+    {"set_output_names", "checked with the passes"},
+    {"move_device", "checked with the passes"},
+    {"initial", "checked with the passes"},
+    {"after_update_", "checked with the passes", true},
+    {"last_run", "checked with the passes"},
+    {"sequence", "of one file: checked with last_run; of two: see methods"},
     // Not checked, for want of the feature or of a way to ask for it.
-    {"fold_constants", "there is no pass that folds constants"},
-    {"run_cleanup_passes", "there are no clean-up passes"},
-    {"set_output_names", "outputs can't be named"},
-    {"move_device", "there is no pass that moves a program"},
-    {"shared_cache_dir", "backends keep no cache"},
-    {"block_profile", "no backend here has profiles"},
-    {"methods", "each method is run by itself"},
-    {"sequence", "files are written after runs, and run again"},
-    {"last_run", "what is written after runs gives what the first run gave"},
-    {"initial", "state isn't replaced by name"},
-    {"after_update_", "state isn't replaced by name", true},
-    {"leaf_order", "the spec is compared, paths of attributes aren't known"},
+    {"methods",
+     "several programs can't be written as methods of one .pte: only files of "
+     "others are read and written again, nothing is lowered to it"},
+    {"block_profile",
+     "backends take a region's ranges from the program: there is no option by "
+     "which a region could be compiled for narrower ones"},
+    {"shared_cache_dir",
+     "backends write compiled regions into the program and keep no cache "
+     "between exports that could give one program another's"},
 };
 
 class Facts {
@@ -110,6 +116,7 @@ class Facts {
     if (name == "custom_obj") return Objects(want);
     if (name == "payload_bytes") return ObjectBytes(what, want);
     if (name == "fields") return Fields(want);
+    if (name == "leaf_order") return LeafOrder(TextsOf(want));
     for (const Elsewhere& e : kElsewhere) {
       if (e.name == name || (e.is_prefix && name.starts_with(e.name))) {
         return "";
@@ -295,6 +302,20 @@ class Facts {
       }
     }
     return Count(what, bytes, want);
+  }
+
+  // Leaves that stand side by side, in this order, in the call and in what it
+  // returns.
+  std::string LeafOrder(const Names& want) const {
+    if (!p_.in_spec || !p_.out_spec) return "leaf_order: no specs";
+    for (const Names& names : {CallLeafNames(*p_.in_spec, p_.forward_arg_names),
+                               ReturnLeafNames(*p_.out_spec)}) {
+      if (std::search(names.begin(), names.end(), want.begin(), want.end()) ==
+          names.end()) {
+        return "leaf_order: " + Join(names);
+      }
+    }
+    return "";
   }
 
   // Names that a container's context has to hold.

@@ -178,7 +178,7 @@ TEST(ReplaceWeightsTest, WGT_03_WhatOverlapsIsEqual) {
     const std::string errors = Replace(
         FileOf({{"all", all}, {"tied", tied}, {"tail", tail}}), &program);
     EXPECT_NE(errors.find("the file gives other elements than for what "
-                          "overlaps it in the program's storage [WGT-03]"),
+                          "overlaps it in the program's storage: 'all', "),
               std::string::npos)
         << errors;
   }

@@ -1,4 +1,4 @@
-#include "formats/tensorrt/remove_state.h"
+#include "ir/remove_state.h"
 
 #include <unordered_set>
 
