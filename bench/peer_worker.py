@@ -1,6 +1,9 @@
 """The Python side of bench/peers.py: the same operations, done by PyTorch.
 
-    peer_worker.py SHARED_PEERS      reads lines "OPERATION N" and answers each with "WALL_NS CPU_NS"
+    peer_worker.py SHARED_PEERS      reads lines "OPERATION N [TIMES]" and answers each with "WALL_NS CPU_NS"
+
+OPERATION may be ENGINE:MODEL: a call of the program MODEL.pt2 in the folder TENON_PEERS_FOLDER, by one of ENGINES,
+with N threads; the shortest of TIMES.
 
 SHARED_PEERS is the folder with bench_lib.py and shim.py. Operations that need Torch-TensorRT's exporter want the
 wheel's path in TTRT_WHEEL. What an operation works on is made anew for each run, outside of the time.
@@ -195,7 +198,109 @@ OPERATIONS = {
 }
 
 
-def run(name, n):
+# --- whole programs ---
+
+def exported(model):
+    return torch.export.load(os.path.join(os.environ["TENON_PEERS_FOLDER"], model + ".pt2"))
+
+
+def example(ep):
+    args, kwargs = ep.example_inputs
+    if kwargs:
+        raise NotImplementedError("a program with keyword arguments")
+    return args
+
+
+def inputs(model, threads):
+    """Leaves of the example call, by number, for the other side."""
+    from safetensors.torch import save_file
+    leaves = torch.utils._pytree.tree_leaves(example(exported(model)))
+    tensors = {str(i): torch.as_tensor(x).contiguous().clone() for i, x in enumerate(leaves)}
+    save_file(tensors, os.path.join(os.environ["TENON_PEERS_FOLDER"], model + ".inputs.safetensors"))
+    return lambda: None
+
+
+def eager(model, threads):
+    ep = exported(model)
+    module, args = ep.module(), example(ep)
+    return lambda: module(*args)
+
+
+def compiled(model, threads):
+    ep = exported(model)
+    module, args = torch.compile(ep.module()), example(ep)
+    return lambda: module(*args)
+
+
+def aoti(model, threads):
+    ep = exported(model)
+    path = os.path.join(os.environ["TENON_PEERS_FOLDER"], model + ".aoti.pt2")
+    module = torch._inductor.aoti_load_package(torch._inductor.aoti_compile_and_package(ep, package_path=path))
+    os.remove(path)
+    args = example(ep)
+    return lambda: module(*args)
+
+
+def onnx(model, threads):
+    import onnxruntime
+    ep = exported(model)
+    path = os.path.join(os.environ["TENON_PEERS_FOLDER"], model + ".onnx")
+    torch.onnx.export(ep, example(ep), path, dynamo=True, external_data=True, verbose=False)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    for name in os.listdir(os.path.dirname(path)):
+        if name.startswith(model + ".onnx"):
+            os.remove(os.path.join(os.path.dirname(path), name))
+    tensors = [x for x in torch.utils._pytree.tree_leaves(example(ep)) if isinstance(x, torch.Tensor)]
+    feed = {i.name: x.numpy() for i, x in zip(session.get_inputs(), tensors, strict=True)}
+    return lambda: session.run(None, feed)
+
+
+def xnnpack(model, threads):
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+    from executorch.runtime import Runtime
+    ep = exported(model)
+    program = to_edge_transform_and_lower(ep, partitioner=[XnnpackPartitioner()]).to_executorch()
+    # The runtime makes its threads when it is first used: one a core that the process may use.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    method = Runtime.get().load_program(program.buffer).load_method("forward")
+    args = list(torch.utils._pytree.tree_leaves(example(ep)))
+    return lambda: method.execute(args)
+
+
+ENGINES = {"inputs": inputs, "eager": eager, "compile": compiled, "aoti": aoti, "onnx": onnx, "xnnpack": xnnpack}
+WARM_CALLS = 3
+
+
+@functools.lru_cache(maxsize=1)  # one at a time: they are large
+def loaded(engine, model, threads):
+    torch.set_num_threads(threads)
+    call = ENGINES[engine](model, threads)
+    for _ in range(WARM_CALLS):
+        call()
+    return call
+
+
+def call(name, threads, times):
+    engine, model = name.split(":")
+    with torch.no_grad():
+        once = loaded(engine, model, threads)
+        gc.collect()
+        gc.disable()
+        best = [float("inf"), float("inf")]
+        for _ in range(times):
+            wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+            once()
+            best = [min(best[0], time.perf_counter_ns() - wall), min(best[1], time.process_time_ns() - cpu)]
+        gc.enable()
+    return tuple(best)
+
+
+def run(name, n, times):
+    if ":" in name:
+        return call(name, n, times)
     make, operation = OPERATIONS[name]
     arg = make(n)
     gc.collect()
@@ -210,10 +315,15 @@ def run(name, n):
 def main():
     answers = os.fdopen(os.dup(1), "w")  # what PyTorch prints is no answer
     for line in sys.stdin:
-        name, n = line.split()
+        name, n, *times = line.split()
         with contextlib.redirect_stdout(sys.stderr):
-            wall, cpu = run(name, int(n))
-        print(wall, cpu, file=answers, flush=True)
+            try:
+                answer = "%d %d" % run(name, int(n), int(times[0]) if times else 1)
+            except Exception as error:  # what one engine can't do is said, and others go on
+                if ":" not in name:
+                    raise
+                answer = f"- {type(error).__name__}: {(str(error).strip() or 'no reason').splitlines()[0]}"
+        print(answer, file=answers, flush=True)
 
 
 main()

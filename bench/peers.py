@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Tenon beside the Python that does the same, interleaved in one run.
 
-    bench/peers.py join|pt2 [--quick] [--build build/release] [--shared ../shared]
+    bench/peers.py join|pt2|run [--quick] [--build build/release] [--shared ../shared]
 
 `join` is about graphs, `pt2` about files: both sides read and write what PyTorch saved; the weights' bounds are
-safetensors, which maps them, too, and dd, which only copies.
+safetensors, which maps them, too, and dd, which only copies. `run` calls whole programs (--models), one thread and two,
+beside PyTorch eager, torch.compile, AOTInductor, ONNX Runtime and ExecuTorch with XNNPACK.
 
 Prints one JSON line a metric: {"metric", "n", "tenon", "peer", "ratio", "goal"} and "met". Times are nanoseconds of
 CPU time, the best of several runs; "wall" holds the same three by the wall clock. "ratio" is peer / tenon. A metric
@@ -30,6 +31,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 
 
+class Unable(RuntimeError):
+    """One engine can't do one thing."""
+
+
 class Side:
     """A process that answers "OPERATION N [TIMES]" with wall and CPU nanoseconds."""
 
@@ -45,6 +50,8 @@ class Side:
             answer = self.process.stdout.readline().split()
         except BrokenPipeError:
             answer = []
+        if answer[:1] == ["-"]:
+            raise Unable(" ".join(answer[1:])[:200])
         if len(answer) != 2:
             raise RuntimeError(f"no answer to {words}: the process ended")
         return tuple(float(x) for x in answer)
@@ -71,12 +78,14 @@ class Run:
     def peer(self, name):
         if name in self.sides or name in self.why_not:
             return self.sides.get(name)
-        setup = subprocess.run([os.path.join(self.args.shared, "oracle/setup.sh"), name], text=True,
-                               stdout=subprocess.PIPE)
+        setup = subprocess.run([os.path.join(self.args.shared, "oracle/setup.sh"), "torch" if name == "onnx" else name],
+                               text=True, stdout=subprocess.PIPE)
         python = setup.stdout.strip()
         if setup.returncode != 0 or not os.path.exists(python):
             self.why_not[name] = f"oracle/setup.sh {name} failed"
             return None
+        if name == "onnx":
+            python = with_onnx(python)
         env = {}
         if name == "upstream":
             folder = os.path.dirname(os.path.dirname(os.path.dirname(python)))
@@ -167,6 +176,38 @@ class Run:
         self.emit("write weights to disk; dd conv=fdatasync", n, tenon[::-1], peer[::-1], f">= {goal}x by the wall",
                   lambda ratio: ratio >= goal, clocks="wall first")
 
+    def execute(self, model, threads, engines, rounds=3, times=7):
+        """Tenon and the engines in turns. With one thread CPU time counts, with more the wall clock."""
+        took, notes = {"tenon": []}, {}
+        if (torch := self.peer("torch")) is None:
+            raise RuntimeError(self.why_not["torch"])
+        torch.ask(f"inputs:{model}", threads)
+        for _ in range(rounds):
+            took["tenon"].append(self.sides["tenon"].ask(f"run:{model}", threads, times))
+            for engine in engines:
+                if engine in notes:
+                    continue
+                side = self.peer(ENGINES[engine])
+                try:
+                    if side is None:
+                        raise Unable(self.why_not[ENGINES[engine]])
+                    took.setdefault(engine, []).append(side.ask(f"{engine}:{model}", threads, times))
+                except Unable as error:
+                    notes[engine] = str(error)
+        # `emit` judges the second clock.
+        took = {name: best(pairs)[::1 if threads == 1 else -1] for name, pairs in took.items() if pairs}
+        clocks = {} if threads == 1 else {"clocks": "cpu first"}
+        tenon = took.pop("tenon")
+        for engine in engines:
+            if engine in notes:
+                print(json.dumps({"metric": f"run {model}: {engine}", "n": threads, "note": notes[engine]}), flush=True)
+            elif engine in took:
+                self.emit(f"run {model}: {engine}", threads, tenon, took[engine], None, lambda ratio: True, **clocks)
+        if took:
+            first = min(took, key=lambda name: took[name][1])
+            self.emit(f"run {model}: best peer", threads, tenon, took[first], ">= 1.0x", lambda ratio: ratio >= 1.0,
+                      peer_is=first, **clocks)
+
     def tool(self, metric, n, path, goal_ms, goal_mb, *, reps=20):
         """A fresh `tenon info`: its time, and the most memory it held."""
         runs, peak = [], 0
@@ -183,6 +224,21 @@ class Run:
             self.emit(metric, n, best(runs), None, f"<= {goal_ms} ms", lambda value: value <= goal_ms * 1e6)
         self.emit(f"{metric}: peak memory, MB", n, (round(peak, 1),) * 2, None, goal_mb and f"<= {goal_mb} MB",
                   lambda value: not goal_mb or value <= goal_mb)
+
+
+def with_onnx(python):
+    """An environment on top of that one which can export to ONNX; made once."""
+    folder = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "tenon/peers-onnx")
+    inner = os.path.join(folder, "bin/python")
+    if not os.path.exists(os.path.join(folder, ".ready")):
+        subprocess.run([python, "-m", "venv", folder], check=True)
+        packages, own = (subprocess.run([p, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], check=True,
+                                        text=True, stdout=subprocess.PIPE).stdout for p in (python, inner))
+        with open(os.path.join(own.strip(), "oracle.pth"), "w") as f:
+            f.write(packages)
+        subprocess.run([inner, "-m", "pip", "install", "-q", "onnxscript"], check=True, stdout=sys.stderr)
+        open(os.path.join(folder, ".ready"), "w").close()
+    return inner
 
 
 def children_cpu():
@@ -235,7 +291,40 @@ def pt2(run):
     run.tool("info with weights", megabytes, weights, 5, 0 if run.quick else 40)
 
 
-GROUPS = {"join": join, "pt2": pt2}
+# Where each engine lives.
+ENGINES = {"eager": "torch", "compile": "torch", "aoti": "torch", "onnx": "onnx", "xnnpack": "executorch"}
+CORPUS_MODELS = ("llama_decode", "gpt2_static", "bert", "vit", "resnet18", "mobilenet_v2")
+REAL_MODELS = ("chain1000", "mobilenet_v2", "resnet50", "vit_b16", "bert_base", "gpt2_decode", "llama160m_decode")
+
+
+def make_models(run):
+    """The programs in the folder: small ones of the corpus, real sizes from make_models.py."""
+    names = run.args.models.split(",") if run.args.models else ()
+    small = [m for m in CORPUS_MODELS if not names or f"small_{m}" in names]
+    real = [m for m in REAL_MODELS if (m in names if names else not run.quick)]
+    for model in small:
+        shutil.copy(os.path.join(run.args.shared, "corpus/pt2/zoo", f"{model}.pt2"),
+                    os.path.join(run.folder, f"small_{model}.pt2"))
+    if real:
+        python = subprocess.run([os.path.join(run.args.shared, "oracle/setup.sh"), "torch"], check=True, text=True,
+                                stdout=subprocess.PIPE).stdout.strip()
+        subprocess.run([python, os.path.join(run.args.shared, "peers/make_models.py"), "--out", run.folder, "--only",
+                        ",".join(real)], check=True, stdout=sys.stderr)
+        # A fast call that gives something else would be no call.
+        subprocess.run([os.path.join(run.args.build, "conformance"), "pt2", os.path.join(run.folder, "manifest.json")],
+                       check=True, stdout=sys.stderr)
+    return [f"small_{m}" for m in small] + real
+
+
+def execute(run):
+    """One call of each program: Tenon against each engine, and against the best of them."""
+    engines = run.args.engines.split(",") if run.args.engines else ENGINES
+    for model in make_models(run):
+        for threads in (1,) if run.quick else (1, 2):
+            run.execute(model, threads, engines)
+
+
+GROUPS = {"join": join, "pt2": pt2, "run": execute}
 
 
 def main():
@@ -244,6 +333,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="smaller sizes, a minute instead of many")
     parser.add_argument("--build", default=os.path.join(HERE, "../build/release"))
     parser.add_argument("--folder", help="where to put the files, some times the largest; default: the temporary one")
+    parser.add_argument("--models", help="run: some of them, comma-separated; those of the corpus are small_NAME")
+    parser.add_argument("--engines", help="run: some of " + ", ".join(ENGINES))
     parser.add_argument("--shared", default=os.path.join(HERE, "../../shared"))
     run = Run(parser.parse_args())
     try:

@@ -99,6 +99,10 @@ def read_expected(path, release):
 def is_known_failure(known, entry, reason):
     """Whether the original fails like this, in any release that says so."""
     texts = known.get(entry.folder.name, {}).get(entry.file, {}).values()
+    # What PyTorch says of layout C whatever it is that it can't deserialize;
+    # of layout A it says that itself.
+    if "an error when deserializing the saved file" in reason:
+        return any("deserialize" in text for text in texts)
     return any(text[:40] in reason for text in texts)
 
 
