@@ -11,7 +11,8 @@ using dnnl::memory;
 
 // Below this many multiplications a call costs more than a loop.
 constexpr int64_t kSmallProduct = int64_t{24} << 10;
-// With fewer rows than this, unpacked matrices are best read where they lie.
+// With fewer rows than this, matrices whose columns lie contiguous are best
+// read where they lie: a packed copy isn't read any faster, and takes memory.
 constexpr int64_t kFewRows = 4;
 
 // The step between matrices of a batch; none when there are several.
@@ -100,7 +101,8 @@ std::unique_ptr<DnnlMatmul> Prepare(const MatmulShape& s,
   // One matrix for a whole batch isn't a layout that oneDNN takes.
   if (count > 1 && (*a_step == 0 || *b_step == 0)) return nullptr;
   const bool is_packed = source.is_fixed && count == 1;
-  if (!is_packed && s.m < kFewRows) return nullptr;
+  // Few rows don't pay for packing, unless the matrix is read across.
+  if (s.m < kFewRows && (!is_packed || s.b_row == 1)) return nullptr;
 
   const memory::desc a =
       Matrices(count, s.m, s.k, memory::dims{*a_step, s.a_row, 1});

@@ -1,5 +1,7 @@
 #include "backends/cpu/gemm.h"
 
+#include <omp.h>
+
 #include <algorithm>
 
 namespace tenon::cpu {
@@ -42,6 +44,34 @@ int64_t MatmulStep::ScratchBytes(const MatmulShape& shape) {
   return ScratchBytesFor(ProductOf(shape));
 }
 
+namespace {
+
+// Columns are shared out among threads where a product reads a large matrix for
+// few rows; oneDNN does that for others.
+void MultiplyShared(const GemmArgs& g, float* scratch) {
+  constexpr int64_t kFewRows = 4;
+  constexpr int64_t kLargeElements = int64_t{1} << 18;
+  const int threads = omp_get_max_threads();
+  if (threads == 1 || g.m >= kFewRows || g.b_row != 1 ||
+      g.n * g.k < kLargeElements || ScratchBytesFor(g) > 0) {
+    return Multiply(g, scratch);
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    const int64_t count = omp_get_num_threads();
+    const int64_t i = omp_get_thread_num();
+    const int64_t begin = g.n * i / count, end = g.n * (i + 1) / count;
+    GemmArgs part = g;
+    part.n = end - begin;
+    part.b += begin * g.b_column;
+    part.c += begin;
+    if (g.bias != nullptr) part.bias += begin;
+    Multiply(part, nullptr);
+  }
+}
+
+}  // namespace
+
 bool MatmulStep::Run(Frame& frame) {
   const float* a = frame.at<float>(shape_.a);
   const float* b = frame.at<float>(shape_.b);
@@ -53,7 +83,7 @@ bool MatmulStep::Run(Frame& frame) {
     g.a = a + shape_.a_offsets[i];
     g.b = b + shape_.b_offsets[i];
     g.c = c + shape_.c_offsets[i];
-    Multiply(g, scratch);
+    MultiplyShared(g, scratch);
   }
   return true;
 }

@@ -86,7 +86,60 @@ void DotColumns(const GemmArgs& g, int64_t j) {
   }
 }
 
+// Of a matrix that comes from memory each column is read once, from its
+// beginning to its end: one stream, which memory delivers half again as fast as
+// four. Measured; `DotTile` is for what lies in the cache.
+constexpr int64_t kStreamedColumn = 512;
+constexpr int64_t kStreamedElements = int64_t{1} << 18;
+
+template <int kTileRows>
+void DotLine(const GemmArgs& g, int64_t j) {
+  // Sums per row, so that no addition waits for the one before.
+  constexpr int kChains = kTileRows < 3 ? 4 : 2;
+  const float* b = g.b + j * g.b_column;
+  Vector sums[kTileRows][kChains] = {};
+  int64_t p = 0;
+  for (; p + kChains * kLanes <= g.k; p += kChains * kLanes) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kChains; ++c) {
+      const Vector column = Load<Vector>(b + p + c * kLanes);
+#pragma GCC unroll 4
+      for (int r = 0; r < kTileRows; ++r) {
+        sums[r][c] += Load<Vector>(g.a + r * g.a_row + p + c * kLanes) * column;
+      }
+    }
+  }
+  for (int r = 0; r < kTileRows; ++r) {
+    Vector all = sums[r][0];
+    for (int c = 1; c < kChains; ++c) all += sums[r][c];
+    const Quad folded =
+        Fold(all, [](Quad left, Quad right) { return left + right; });
+    float total = (folded[0] + folded[1]) + (folded[2] + folded[3]);
+    const float* x = g.a + r * g.a_row;
+    for (int64_t q = p; q < g.k; ++q) total += x[q] * b[q];
+    total *= g.alpha;
+    g.c[r * g.c_row + j] = g.bias == nullptr ? total : total + g.bias[j];
+  }
+}
+
+template <int kTileRows>
+void MultiplyLines(const GemmArgs& g) {
+  for (int64_t j = 0; j < g.n; ++j) DotLine<kTileRows>(g, j);
+}
+
 void MultiplyDots(const GemmArgs& g) {
+  if (g.k >= kStreamedColumn && g.n * g.k >= kStreamedElements) {
+    switch (g.m) {
+      case 1:
+        return MultiplyLines<1>(g);
+      case 2:
+        return MultiplyLines<2>(g);
+      case 3:
+        return MultiplyLines<3>(g);
+      default:
+        break;
+    }
+  }
   int64_t j = 0;
   for (; j + kDotColumns <= g.n; j += kDotColumns) {
     DotColumns<kDotColumns>(g, j);
