@@ -21,7 +21,7 @@ class BoundaryBytes {
   int64_t Of(ValueId v);
 
  private:
-  int64_t OfType(TypeId type);
+  int64_t OfType(TypeId id);
   int64_t SizeOf(const SymInt& size) const;
 
   const Program& program_;

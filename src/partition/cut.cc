@@ -132,7 +132,7 @@ class LevelCut {
     uint32_t num_operands = 0;
     program_.ForEachOperand(n, [&](ValueId v) {
       if (num_operands > kMaxOperands) return;
-      const auto end = operands.begin() + num_operands;
+      auto* const end = operands.begin() + num_operands;
       if (std::find(operands.begin(), end, v) != end) return;
       if (num_operands == kMaxOperands) {
         ++num_operands;

@@ -87,7 +87,7 @@ void NodeDevices::SpreadToNeighbours() {
   };
   for (uint32_t i = 0; i < of_.size(); ++i) {
     if (of_[i] != kUnknown) continue;
-    const auto it =
+    const auto* const it =
         std::find_if(dependencies_.begin(i), dependencies_.end(i), is_known);
     if (it != dependencies_.end(i)) of_[i] = of_[*it];
   }

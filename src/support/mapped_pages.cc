@@ -70,11 +70,12 @@ void ReleasePages(Bytes bytes) {
   static const size_t page = static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
   if (bytes.size() < page || !AllMappings().Find(bytes)) return;
   const auto address = reinterpret_cast<uintptr_t>(bytes.data());
-  const uintptr_t begin = address - address % page;
-  const uintptr_t end =
-      address + bytes.size() - (address + bytes.size()) % page;
-  // Failure costs memory and nothing else.
-  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const std::byte* begin = bytes.data() - address % page;
+  const std::byte* end =
+      bytes.data() + bytes.size() - (address + bytes.size()) % page;
+  // Failure costs memory and nothing else. No byte is changed.
+  madvise(const_cast<std::byte*>(begin), static_cast<size_t>(end - begin),
+          MADV_DONTNEED);
 }
 
 }  // namespace tenon

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kFree = Id<StringTag>::kNone;
 constexpr size_t kMinSlots = 64;
-constexpr size_t kBlockBytes = 64 * 1024;
+constexpr size_t kBlockBytes = size_t{64} * 1024;
 
 uint64_t HashText(std::string_view text) {
   return XXH3_64bits(text.data(), text.size());

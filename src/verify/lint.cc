@@ -199,7 +199,7 @@ class Linter {
       const std::string_view name = p_.view(e.text);
       // Unbacked symbols come from nodes, not from inputs.
       if (name.substr(0, 1) == "u" || name.substr(0, 1) == "z") continue;
-      if (names.count(e.text) == 0) {
+      if (!names.contains(e.text)) {
         Warn(Rule::kLintSym01, p_.name)
             << "the symbol " << name
             << " has a range, but no input has a size that depends on it";

@@ -100,7 +100,7 @@ class SymbolChecker {
 
   // V-SYM-04: a symbol that callers choose has a range.
   void CheckHasRange(ExprId symbol) {
-    if (ranged_names_.count(exprs_.get(symbol).text) > 0) return;
+    if (ranged_names_.contains(exprs_.get(symbol).text)) return;
     v_.Error(Rule::kSym04) << "the symbol " << p_.view(exprs_.get(symbol).text)
                            << ", which the input " << v_.ValueText(input_)
                            << " depends on, has no range";

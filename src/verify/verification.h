@@ -36,10 +36,10 @@ struct Verification {
     return Place::Node(std::string(program.view(program.graph(g).name)));
   }
   // "%name", or a position where there is no name.
-  std::string ValueText(ValueId v) const;
+  std::string ValueText(ValueId id) const;
   std::string SizeText(const SymInt& s) const;
   // "float32[2, s0]", "symint", ...
-  std::string TypeText(TypeId t) const;
+  std::string TypeText(TypeId id) const;
 };
 
 // True when structure is sound.

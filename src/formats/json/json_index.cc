@@ -93,7 +93,10 @@ class JsonIndexer {
       }
       return text + *cursor.token++;
     };
-    const auto put = [&](const char* at) { *cursor.entry++ = offset(at); };
+    // There was a token, so Refill has made room.
+    const auto put = [&](const char* at) {
+      *cursor.entry++ = offset(at);  // NOLINT: never null
+    };
     // From a key to its value; nothing in arrays.
     const auto next_member = [&](const char** at) {
       ++count;
@@ -182,7 +185,7 @@ class JsonIndexer {
         repeats_.Find(text_, at, slot, Depth() + 1);
     if (like == nullptr) return false;
     uint32_t* entry = cursor->entry;
-    entry[0] = at;
+    entry[0] = at;  // NOLINT: never null, there was a token
     entry[JsonIndex::kBytes] = like->num_bytes;
     entry[JsonIndex::kEntries] = JsonIndex::kRepeatEntries;
     entry[JsonIndex::kCount] = like->num_members;

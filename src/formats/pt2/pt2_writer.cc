@@ -146,7 +146,8 @@ class ArchiveWriter {
       if (!name.starts_with(kFolder) || !name.ends_with(kEnd)) continue;
       const std::string method(name.substr(
           kFolder.size(), name.size() - kFolder.size() - kEnd.size()));
-      const bool is_pickled = members.count("data/weights/" + method + ".pt");
+      const bool is_pickled =
+          members.contains("data/weights/" + method + ".pt");
       if (layout_ == Pt2Layout::kRaw ||
           (layout_ == Pt2Layout::kPickled && is_pickled)) {
         continue;

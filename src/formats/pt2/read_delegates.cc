@@ -198,6 +198,7 @@ class DelegatesReader {
 
   std::vector<StringId> InternAll(const std::vector<std::string>& texts) {
     std::vector<StringId> out;
+    out.reserve(texts.size());
     for (const std::string& text : texts) out.push_back(context_.Intern(text));
     return out;
   }

@@ -74,8 +74,7 @@ class GraphReader {
   Expected<Type> ReadLiteralType(const JsonVariant& v, const JsonPath& path);
   Status DefineLiteralInput(GraphId g, size_t i, const JsonVariant& v,
                             const JsonPath& path);
-  Status DefineInput(GraphId g, StringId name, TypeId type,
-                     const JsonPath& path);
+  Status DefineInput(GraphId g, StringId id, TypeId type, const JsonPath& path);
   // The id of a name that a node takes.
   StringId UsedName(std::string_view name);
   Status ReadOutputs(GraphId g, const JsonElement& e, const JsonPath& path);
@@ -101,7 +100,7 @@ class GraphReader {
 
   Status ReadArg(const JsonElement& e, const JsonPath& path, ArgId at,
                  NodeId user);
-  Status ReadArgOf(const JsonVariant& v, const JsonPath& path, ArgId at,
+  Status ReadArgOf(const JsonVariant& v, const JsonPath& parent, ArgId at,
                    NodeId user);
   Status ReadNamedValue(const JsonElement& e, const JsonPath& path, ArgId at,
                         NodeId user);

@@ -63,13 +63,13 @@ Type TypeOfSaved(const SavedTensor& tensor, Context* context) {
 std::string ProblemOf(const SavedTensor& tensor, const SavedDict& dict,
                       Context* context) {
   for (const SavedTensor& part : tensor.parts) {
-    const std::string problem = ProblemOf(part, dict, context);
+    std::string problem = ProblemOf(part, dict, context);
     if (!problem.empty()) return problem;
   }
   if (tensor.layout != Layout::kStrided) return "";
   const Type type = TypeOfSaved(tensor, context);
   const uint64_t storage_bytes = dict.storages[tensor.storage].bytes.size();
-  const std::string problem = CheckStoredTensor(type, storage_bytes);
+  std::string problem = CheckStoredTensor(type, storage_bytes);
   if (problem.empty() && storage_bytes == 0 && !IsEmpty(type)) {
     return "its storage has no bytes";
   }

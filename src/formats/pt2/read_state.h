@@ -68,7 +68,7 @@ class StateReader {
   enum class Section { kWeights, kConstants };
 
   Status ReadSection(Section section);
-  Status ReadConfig(Section section, const std::string& member);
+  Status ReadConfig(Section section, const std::string& name);
   Status ReadPickle(Section section, const std::string& member);
   StorageId AddStorage(const SavedStorage& saved);
   Expected<StorageId> AddPayload(const SavedDict& dict, SavedTensor tensor,

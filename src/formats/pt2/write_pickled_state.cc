@@ -17,6 +17,7 @@ constexpr std::string_view kPayloadRoot = "archive";
 
 std::vector<int64_t> Values(const std::vector<SymInt>& literals) {
   std::vector<int64_t> out;
+  out.reserve(literals.size());
   for (const SymInt& literal : literals) out.push_back(literal.value);
   return out;
 }

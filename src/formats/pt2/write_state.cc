@@ -138,7 +138,7 @@ class StateWriter {
     }
     while (true) {
       std::string name = prefix + std::to_string(counters_[prefix]++);
-      if (taken_.count(folder_ + name) == 0) return name;
+      if (!taken_.contains(folder_ + name)) return name;
     }
   }
 

@@ -287,10 +287,9 @@ Expected<SafetensorsIndex> ReadSafetensorsIndex(Bytes bytes,
   return Reader(bytes.subspan(cursor.offset()), file, diags).Read(object);
 }
 
-Expected<Safetensors> ReadSafetensors(Bytes bytes,
-                                      std::shared_ptr<const void> keep_alive,
-                                      const std::string& file,
-                                      Diagnostics& diags) {
+Expected<Safetensors> ReadSafetensors(
+    Bytes bytes, const std::shared_ptr<const void>& keep_alive,
+    const std::string& file, Diagnostics& diags) {
   TENON_ASSIGN(SafetensorsIndex index,
                ReadSafetensorsIndex(bytes, file, diags));
   Safetensors out;

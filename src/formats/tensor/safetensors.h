@@ -59,10 +59,9 @@ bool HasSafetensorsName(DType dtype);
 
 // The tensors borrow `bytes`, which `keep_alive` holds; a payload that isn't
 // aligned for its dtype is copied. `file` names the bytes in diagnostics.
-Expected<Safetensors> ReadSafetensors(Bytes bytes,
-                                      std::shared_ptr<const void> keep_alive,
-                                      const std::string& file,
-                                      Diagnostics& diags);
+Expected<Safetensors> ReadSafetensors(
+    Bytes bytes, const std::shared_ptr<const void>& keep_alive,
+    const std::string& file, Diagnostics& diags);
 // The same over a mapped file.
 Expected<Safetensors> OpenSafetensors(const std::string& path,
                                       Diagnostics& diags);

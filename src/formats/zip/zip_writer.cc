@@ -204,7 +204,7 @@ bool ZipWriter::OpenMemory(std::string* out, std::string root) {
 }
 
 bool ZipWriter::HasMember(std::string_view name) const {
-  return names_.count(std::string(name)) > 0;
+  return names_.contains(std::string(name));
 }
 
 std::string ZipWriter::NewName(std::string_view name) {
