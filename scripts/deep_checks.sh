@@ -11,8 +11,10 @@ scripts/setup.sh || exit 1
 # Only what runs in threads: all else is looked at with the other sanitizers.
 test_threads() {
   cmake --preset tsan && cmake --build --preset tsan -j "$jobs" \
-    --target api_test && ctest --test-dir build/tsan -R '^Threads' \
-    --output-on-failure --no-tests=error
+    --target api_test backends_test runtime_test &&
+    TSAN_OPTIONS="suppressions=$PWD/test/tsan_suppressions.txt" \
+      ctest --test-dir build/tsan -R '^Threads|Fork' \
+      --output-on-failure --no-tests=error
 }
 
 echo "== build"

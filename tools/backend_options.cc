@@ -187,14 +187,9 @@ Status SetAllNumbers(const CommandLine& line, Requests* requests,
 
 }  // namespace
 
-Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,
-                                                      Diagnostics& diags) {
-  const std::vector<std::string> names =
-      SplitAtCommas(line.GetAll("--backend"));
-  if (names.empty()) {
-    return diags.Error(Rule::kUsage)
-           << "option --backend is missing: which backend may take nodes";
-  }
+Expected<std::vector<BackendRequest>> FindBackends(
+    const std::vector<std::string>& texts, Diagnostics& diags) {
+  const std::vector<std::string> names = SplitAtCommas(texts);
   std::vector<BackendRequest> requests;
   const bool has_none =
       std::find(names.begin(), names.end(), "none") != names.end();
@@ -205,8 +200,22 @@ Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,
   if (has_none) return requests;
   for (const std::string& name : names) {
     TENON_ASSIGN(BackendRequest request, Find(name, diags));
-    request.drop_costly = line.Has("--drop-costly");
     requests.push_back(std::move(request));
+  }
+  return requests;
+}
+
+Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,
+                                                      Diagnostics& diags) {
+  if (!line.Has("--backend")) {
+    return diags.Error(Rule::kUsage)
+           << "option --backend is missing: which backend may take nodes";
+  }
+  TENON_ASSIGN(std::vector<BackendRequest> requests,
+               FindBackends(line.GetAll("--backend"), diags));
+  if (requests.empty()) return requests;
+  for (BackendRequest& request : requests) {
+    request.drop_costly = line.Has("--drop-costly");
   }
   // What the others leave over is the last one's.
   requests.back().must_take_all = line.Has("--must-take-all");

@@ -61,6 +61,11 @@ constexpr std::array<Option, kOwn + kShared> JoinOptions(
   return out;
 }
 
+// "cpu,echo" names two, as do several texts; empty for "none". An unknown
+// backend is an error that lists the known ones.
+Expected<std::vector<BackendRequest>> FindBackends(
+    const std::vector<std::string>& texts, Diagnostics& diags);
+
 // What the options ask for; empty for "none". An unknown backend is an error
 // that lists the known ones.
 Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,

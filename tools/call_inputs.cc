@@ -1,6 +1,5 @@
 #include "call_inputs.h"
 
-#include <charconv>
 #include <utility>
 
 #include "command_line.h"
@@ -13,12 +12,6 @@
 
 namespace tenon::tools {
 namespace {
-
-bool IsNumber(std::string_view text, size_t* out) {
-  const auto [end, code] =
-      std::from_chars(text.data(), text.data() + text.size(), *out);
-  return code == std::errc() && end == text.data() + text.size();
-}
 
 // What the text means for an input of this type; nullopt when it means nothing.
 std::optional<RuntimeValue> ParseValue(const Type& type,
@@ -53,30 +46,6 @@ std::optional<RuntimeValue> ParseValue(const Type& type,
   return std::nullopt;
 }
 
-// The value of an input that was fixed at export.
-std::optional<RuntimeValue> FixedValue(const Program& program,
-                                       const Type& type) {
-  switch (type.kind) {
-    case TypeKind::kNone:
-      return RuntimeValue();
-    case TypeKind::kInt:
-      return RuntimeValue(type.sym.value);
-    case TypeKind::kFloat:
-      return RuntimeValue(type.real);
-    case TypeKind::kBool:
-      return RuntimeValue(type.sym.value != 0);
-    case TypeKind::kString:
-      return RuntimeValue(std::string(program.view(type.text)));
-    case TypeKind::kTensor:
-    case TypeKind::kSymInt:
-    case TypeKind::kSymFloat:
-    case TypeKind::kSymBool:
-    case TypeKind::kObject:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
-
 // Splits "path=value" at the first '='.
 bool Split(std::string_view assignment, std::string_view* address,
            std::string_view* value) {
@@ -97,36 +66,18 @@ CallInputs::CallInputs(const Program& program, Diagnostics& diags)
     const ValueId v = program.root().inputs[positions[i]];
     const TypeId type = program.value(v).type;
     inputs_.push_back({i < paths.size() ? paths[i] : std::to_string(i), type,
-                       FixedValue(program, program.type(type))});
+                       FixedInput(program, type)});
   }
 }
 
 CallInputs::Input* CallInputs::Find(std::string_view address,
                                     const Place& place) {
-  std::string path(address);
-  // A parameter's name stands for its place.
-  const std::string_view head = address.substr(0, address.find('.'));
-  const std::string rest(address.substr(head.size()));
-  const auto& names = program_.forward_arg_names;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i] != head) continue;
-    const bool is_positional =
-        program_.in_spec && !program_.in_spec->is_leaf &&
-        !program_.in_spec->children.empty() &&
-        i < program_.in_spec->children[0].children.size();
-    path =
-        (is_positional ? "args." + std::to_string(i) : "kwargs." + names[i]) +
-        rest;
+  std::vector<std::string> paths;
+  for (const Input& input : inputs_) paths.push_back(input.path);
+  if (const auto at = FindUserInput(program_, paths, address)) {
+    return &inputs_[*at];
   }
-  std::vector<std::string_view> known;
-  for (Input& input : inputs_) {
-    if (input.path == address || input.path == path) return &input;
-    known.push_back(input.path);
-  }
-  size_t number = 0;
-  if (IsNumber(address, &number) && number < inputs_.size()) {
-    return &inputs_[number];
-  }
+  const std::vector<std::string_view> known(paths.begin(), paths.end());
   std::string message = "no input is called '" + std::string(address) + "'";
   const std::string_view closest = ClosestName(address, known);
   if (!closest.empty()) {

@@ -1,12 +1,14 @@
 // tenon run: calls a program.
+#include <array>
 #include <chrono>
 
-#include "call_inputs.h"
-#include "call_text.h"
+#include "backend_options.h"
+#include "call_options.h"
+#include "check_backends.h"
 #include "comparison.h"
 #include "console.h"
+#include "export/call_text.h"
 #include "formats/tensor/safetensors.h"
-#include "read_program.h"
 #include "runtime/session.h"
 #include "tensor_elements.h"
 #include "verbs.h"
@@ -15,31 +17,30 @@
 namespace tenon::tools {
 namespace {
 
-constexpr Option kOptions[] = {
-    {"--inputs", 'i', "FILE",
-     "A safetensors file; each tensor is named by its input's path (args.0, "
-     "kwargs.mask, args.1.past.k), its parameter, or its number.",
-     true},
-    {"--input", 0, "PATH=FILE.npy", "One input from a NumPy file.", true},
-    {"--set", 0, "PATH=VALUE", "A scalar input: 3, 0.5, True, text, None.",
-     true},
-    {"--random", 0, "",
-     "Draws inputs that aren't given, sizes within their ranges."},
-    {"--seed", 's', "S", "For --random. Default: 0."},
-    {"--outputs", 'o', "FILE",
-     "Writes the results to a safetensors file, named by output path ('out' "
-     "for a single one). Default: shows them."},
-    {"--state", 0, "FILE",
-     "Writes all state as it is after the call to a safetensors file."},
-    {"--against", 0, "FILE",
-     "Runs a second program on the same inputs and compares the results; "
-     "ends with 1 when they are further apart than their dtype tolerates."},
-    {"--repeat", 0, "N", "Calls N times; state goes on. Default: 1."},
-    {"--time", 0, "", "Shows what each call took."},
-    {"--threads", 0, "N", "Threads of a backend. Default: 1."},
-    {"--method", 'm', "NAME",
-     "The method to call. Default: 'model', or the only one."},
+constexpr std::array kOwnOptions = {
+    Option{"--outputs", 'o', "FILE",
+           "Writes the results to a safetensors file, named by output path "
+           "('out' for a single one). Default: shows them."},
+    Option{"--state", 0, "FILE",
+           "Writes all state as it is after the call to a safetensors file."},
+    Option{"--against", 0, "FILE",
+           "Runs a second program on the same inputs and compares the results; "
+           "ends with 1 when they are further apart than their dtype "
+           "tolerates."},
+    Option{"--backend", 'b', "NAME",
+           "Exports the program to this backend first, or to several with "
+           "commas between. Default: the delegates in the file.",
+           true},
+    Option{"--check", 0, "",
+           "Runs every region beside the reference executor on the same "
+           "inputs. Where they are too far apart, finds the first node that "
+           "the backend gets wrong, and ends with 1."},
+    Option{"--tolerance", 0, "X",
+           "For --check: X times what a dtype tolerates is fine. Default: 1."},
+    Option{"--repeat", 0, "N", "Calls N times; state goes on. Default: 1."},
+    Option{"--time", 0, "", "Shows what each call took."},
 };
+constexpr auto kOptions = JoinOptions(kCallOptions, kOwnOptions);
 
 constexpr int64_t kShownElements = 6;
 
@@ -80,21 +81,30 @@ class Runner {
 
  private:
   bool ReadOptions() {
-    const auto seed = line_.GetCount("--seed", 0, UINT64_MAX, &error_);
+    const auto settings = ReadCallSettings(line_, &error_);
     const auto repeat = line_.GetCount("--repeat", 1, 1'000'000, &error_);
-    const auto threads = line_.GetCount("--threads", 1, 1024, &error_);
-    if (!seed || !repeat || !threads) return false;
-    seed_ = *seed;
+    if (!settings || !repeat) return false;
+    settings_ = *settings;
     repeat_ = *repeat;
-    session_options_.backend.num_threads = static_cast<int>(*threads);
+    session_options_.backend.num_threads = settings_.num_threads;
+    if (line_.Has("--tolerance")) {
+      const auto tolerance = ParseFloat(line_.Get("--tolerance"));
+      if (!tolerance || !(*tolerance > 0)) {
+        error_ = "option --tolerance is a number above 0";
+        return false;
+      }
+      tolerance_ = *tolerance;
+    }
     return true;
   }
 
   Status RunAll() {
-    TENON_ASSIGN(std::unique_ptr<Session> session, Load(line_.arguments()[0]));
-    CallInputs inputs(session->program(), diags_);
-    TENON_TRY(Gather(&inputs));
-    TENON_ASSIGN(const std::vector<RuntimeValue> values, inputs.Take());
+    if (line_.Has("--check")) return Check();
+    TENON_ASSIGN(Program program, Read(line_.arguments()[0]));
+    TENON_TRY(ExportToBackends(line_, &program, diags_));
+    TENON_ASSIGN(std::unique_ptr<Session> session, Load(std::move(program)));
+    TENON_ASSIGN(const std::vector<RuntimeValue> values,
+                 GatherInputs(line_, settings_, session->program(), diags_));
     TENON_ASSIGN(const std::vector<RuntimeValue> outputs,
                  Call(session.get(), values));
     const std::vector<std::string> paths = UserOutputPaths(session->program());
@@ -108,14 +118,36 @@ class Runner {
     return {};
   }
 
-  Expected<std::unique_ptr<Session>> Load(const std::string& path) {
-    tools::ReadOptions read;
-    read.limits = line_.read_limits();
-    read.method = line_.Get("--method");
-    TENON_ASSIGN(LoadedProgram loaded,
-                 ReadProgram(path, std::make_shared<Context>(), read, diags_));
-    const auto program =
-        std::make_shared<const Program>(std::move(loaded.program));
+  Status Check() {
+    TENON_ASSIGN(Program program, Read(line_.arguments()[0]));
+    TENON_TRY(ExportToBackends(line_, &program, diags_));
+    if (program.delegates.empty()) {
+      return diags_.Error(Rule::kUsage)
+             << (line_.Has("--backend")
+                     ? "the backend takes no node: there is nothing to check"
+                     : "no backend runs a part of this program: --backend says "
+                       "which to check");
+    }
+    TENON_ASSIGN(const std::vector<RuntimeValue> inputs,
+                 GatherInputs(line_, settings_, program, diags_));
+    CheckOptions options;
+    options.backend = session_options_.backend;
+    options.tolerance = tolerance_;
+    TENON_ASSIGN(
+        const CheckReport report,
+        CheckBackends(std::make_shared<const Program>(std::move(program)),
+                      inputs, options, diags_));
+    console_.Out(CheckAsText(report));
+    differs_ = !report.is_close();
+    return {};
+  }
+
+  Expected<Program> Read(const std::string& path) {
+    return ReadCalledProgram(line_, path, diags_);
+  }
+
+  Expected<std::unique_ptr<Session>> Load(Program read) {
+    const auto program = std::make_shared<const Program>(std::move(read));
     SessionOptions options = session_options_;
     const size_t num_nodes = program->CountNodes(Program::kRoot);
     options.observer = [this, num_nodes](NodeId) {
@@ -130,37 +162,12 @@ class Runner {
     return Session::Load(program, options, diags_);
   }
 
-  Status Gather(CallInputs* inputs) {
-    for (const std::string& path : line_.GetAll("--inputs")) {
-      TENON_TRY(inputs->AddSafetensors(path));
-    }
-    for (const std::string& assignment : line_.GetAll("--input")) {
-      TENON_TRY(inputs->AddNpy(assignment));
-    }
-    for (const std::string& assignment : line_.GetAll("--set")) {
-      TENON_TRY(inputs->AddSetting(assignment));
-    }
-    if (line_.Has("--random")) TENON_TRY(inputs->FillRandomly(seed_));
-    return {};
-  }
-
-  // Inputs that a program writes are written in the caller's tensors, so each
-  // call gets its own.
-  static std::vector<RuntimeValue> Copies(
-      const std::vector<RuntimeValue>& values) {
-    std::vector<RuntimeValue> out;
-    for (const RuntimeValue& v : values) {
-      out.push_back(v.is_tensor() ? RuntimeValue(v.tensor().Clone()) : v);
-    }
-    return out;
-  }
-
   Expected<std::vector<RuntimeValue>> Call(
       Session* session, const std::vector<RuntimeValue>& inputs) {
     std::vector<RuntimeValue> outputs;
     for (uint64_t i = 0; i < repeat_; ++i) {
       num_done_ = 0;
-      std::vector<RuntimeValue> copies = Copies(inputs);
+      std::vector<RuntimeValue> copies = CopiesOf(inputs);
       const auto start = std::chrono::steady_clock::now();
       TENON_ASSIGN(outputs, session->RunFlat(std::move(copies), diags_));
       const std::chrono::duration<double, std::milli> time =
@@ -183,7 +190,8 @@ class Runner {
   Status CompareWith(const std::vector<RuntimeValue>& inputs,
                      const std::vector<RuntimeValue>& outputs,
                      const std::vector<std::string>& paths) {
-    TENON_ASSIGN(std::unique_ptr<Session> other, Load(line_.Get("--against")));
+    TENON_ASSIGN(Program program, Read(line_.Get("--against")));
+    TENON_ASSIGN(std::unique_ptr<Session> other, Load(std::move(program)));
     TENON_ASSIGN(const std::vector<RuntimeValue> expected,
                  Call(other.get(), inputs));
     if (expected.size() != outputs.size()) {
@@ -237,7 +245,9 @@ class Runner {
   Console& console_;
   Diagnostics diags_;
   std::string error_;
-  uint64_t seed_ = 0, repeat_ = 1;
+  CallSettings settings_;
+  uint64_t repeat_ = 1;
+  double tolerance_ = 1;
   SessionOptions session_options_;
   size_t num_done_ = 0;
   bool differs_ = false;
@@ -258,10 +268,14 @@ const Verb kRunVerb = {
     "Calls a program: delegates run on their backends, everything else on the "
     "reference executor. Arguments are checked first: structure, dtypes, "
     "sizes and their ranges. Literals that were fixed at export needn't be "
-    "given.",
+    "given.\n\nWith --check the first node that a backend gets wrong is "
+    "found: regions are run beside the reference executor on the same inputs, "
+    "and a region that is wrong is taken apart, first into single nodes, then "
+    "into ever shorter runs of nodes.",
     "tenon run model.pt2 --inputs x.safetensors --outputs y.safetensors\n"
     "tenon run model.pt2 --input args.0=x.npy --set kwargs.flag=True\n"
-    "tenon run partitioned.pt2 --random --against model.pt2\n",
+    "tenon run partitioned.pt2 --random --against model.pt2\n"
+    "tenon run model.pt2 --random --backend cpu --check\n",
     kOptions,
     Run};
 

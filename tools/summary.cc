@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "analysis/digest.h"
-#include "call_text.h"
+#include "export/call_text.h"
 #include "export/expression_text.h"
 #include "ir/leaf_names.h"
 #include "ops/schema.h"

@@ -20,6 +20,7 @@ extern const Verb kProveVerb;
 extern const Verb kPartitionVerb;
 extern const Verb kExportVerb;
 extern const Verb kRunVerb;
+extern const Verb kBenchVerb;
 extern const Verb kGenVerb;
 extern const Verb kRuleVerb;
 extern const Verb kWeightsVerb;

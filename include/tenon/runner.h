@@ -1,7 +1,18 @@
 // Calls a program: inputs from the caller's memory, state kept between calls.
+//
+//   auto runner = tenon::Runner::Load(*model);
+//   runner->Set("mask", tenon::TensorView{"bool", {1, 8}, {}, mask});
+//   auto results = runner->Run({{"args.0", x}});
+//   const float* y = static_cast<const float*>((*results)[0].tensor().data);
+//
+// Threads: a runner is one thread's at a time. To call a model from several
+// threads at once, load a runner in each. That is cheap: all runners of a model
+// share the program, the loaded regions, the weights, and the copies of weights
+// that backends packed. A runner's own are the state that calls write, and the
+// plans and the memory of intermediate results.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,44 +20,52 @@
 
 #include "tenon/error.h"
 #include "tenon/model.h"
+#include "tenon/value.h"
 
 namespace tenon {
 
-// A strided tensor over memory that somebody else owns. Strides are in
-// elements; none means row-major.
-struct TensorView {
-  std::string dtype;  // PyTorch's name: "float32", "int64", "bool", ...
-  std::vector<int64_t> sizes, strides;
-  void* data = nullptr;
+struct RunnerOptions {
+  // That one call may use, this thread included.
+  int num_threads = 1;
 };
 
-// A result. `owner` keeps its bytes alive.
-struct OwnedTensor {
-  TensorView view;
-  std::shared_ptr<const void> owner;
-};
-
-// Not thread-safe; one per thread.
 class Runner {
  public:
-  static Result<Runner> Load(const Model& model);
+  // Inputs by leaf path ("args.0", "kwargs.mask", "args.1.past.k"), by a
+  // parameter's name in the place of "args.N" or "kwargs.NAME" ("mask",
+  // "past.k"), or by number ("0").
+  using Inputs = std::vector<std::pair<std::string, CallValue>>;
+  // By number, counting all that Model::outputs lists.
+  using Outputs = std::vector<std::pair<size_t, TensorView>>;
+
+  static Result<Runner> Load(const Model& model,
+                             const RunnerOptions& options = {});
   Runner(Runner&&) noexcept;
   Runner& operator=(Runner&&) noexcept;
   ~Runner();
 
-  // Inputs by leaf path or by number ("0"), in any order, each once. Nothing is
-  // copied; inputs that the program writes are written in place. A missing,
+  // Sets an input for all calls from now on, or changes it. Elements aren't
+  // copied: each call reads them where they lie, so they have to live as long.
+  // True, or why there is no such input or the view isn't one.
+  Result<bool> Set(const std::string& address, CallValue value);
+  Result<bool> Set(size_t position, CallValue value);
+  void ClearInputs();
+
+  // One value per output, in order. Inputs that weren't set come here, in any
+  // order, each once; an input that was set may be given all the same. Nothing
+  // is copied; inputs that the program writes are written in place. A missing,
   // unknown or unfitting input is an error, and leaves state and inputs as they
-  // were. The results are the outputs that are tensors, in order.
-  Result<std::vector<OwnedTensor>> Run(
-      const std::vector<std::pair<std::string, TensorView>>& inputs);
-  // The same, with results in the caller's memory: outputs by number, counting
-  // all that Model::outputs lists. A result is computed and then copied once. A
-  // buffer of another dtype or other sizes, and two that share memory, are
-  // errors, and leave state and inputs as they were.
-  Result<std::vector<OwnedTensor>> Run(
-      const std::vector<std::pair<std::string, TensorView>>& inputs,
-      const std::vector<std::pair<size_t, TensorView>>& outputs);
+  // were.
+  //
+  // A result owns its bytes, with three exceptions: a view of an input lies in
+  // the caller's memory and lives as long as that; a view of the state is for
+  // reading and changes with it; and see below.
+  Result<std::vector<CallValue>> Run(const Inputs& inputs = {});
+  // The same, with results in the caller's memory. A result is computed and
+  // then copied once. A buffer of another dtype or other sizes, and two that
+  // share memory, are errors, and leave state and inputs as they were.
+  Result<std::vector<CallValue>> Run(const Inputs& inputs,
+                                     const Outputs& outputs);
 
   // Puts the state back to what the file holds.
   void ResetState();

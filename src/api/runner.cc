@@ -1,6 +1,7 @@
 #include "tenon/runner.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "api/errors.h"
 #include "api/model_impl.h"
@@ -10,15 +11,31 @@
 namespace tenon {
 
 struct Runner::Impl {
+  // Keeps the sessions that this one shares its weights with.
+  std::shared_ptr<const void> model;
   std::unique_ptr<Session> session;
   std::vector<std::string> paths;
+  // By input: what Set was given, or what was fixed at export.
+  std::vector<std::optional<RuntimeValue>> set, fixed;
+
+  const Program& program() const { return session->program(); }
+  // The input's number; nullopt after an error.
+  std::optional<size_t> Find(const std::string& address,
+                             Diagnostics& diags) const {
+    auto at = FindUserInput(program(), paths, address);
+    if (!at) {
+      diags.Error(Rule::kS5, Place::Node(address)) << "no input has this path";
+    }
+    return at;
+  }
 };
 
 namespace {
 
 // A tensor over the caller's memory; undefined after an error.
-Tensor Borrow(const std::string& path, const TensorView& view,
+Tensor Borrow(const std::string& path, const OwnedTensor& tensor,
               Diagnostics& diags) {
+  const TensorView& view = tensor.view;
   const auto fail = [&](const char* what) {
     diags.Error(Rule::kS5, Place::Node(path)) << what;
     return Tensor();
@@ -49,8 +66,37 @@ Tensor Borrow(const std::string& path, const TensorView& view,
     return fail("sizes that overflow");
   }
   if (view.data == nullptr && bytes > 0) return fail("no memory is given");
-  return Tensor(Storage::Borrow(view.data, static_cast<size_t>(bytes), nullptr),
-                *dtype, view.sizes, strides, 0);
+  return Tensor(
+      Storage::Borrow(view.data, static_cast<size_t>(bytes), tensor.owner),
+      *dtype, view.sizes, strides, 0);
+}
+
+// What a program is called with; None after an error.
+RuntimeValue Import(const std::string& path, const CallValue& value,
+                    Diagnostics& diags) {
+  if (value.is_tensor()) return Borrow(path, value.owned_tensor(), diags);
+  if (value.is_int()) return RuntimeValue(value.int_value());
+  if (value.is_float()) return RuntimeValue(value.float_value());
+  if (value.is_bool()) return RuntimeValue(value.bool_value());
+  if (value.is_string()) return RuntimeValue(value.string());
+  return RuntimeValue();
+}
+
+// What a caller gets. Kinds that no caller can pass come back as None.
+CallValue ExportValue(const RuntimeValue& value) {
+  if (value.is_int()) return value.int_value();
+  if (value.is_float()) return value.float_value();
+  if (value.is_bool()) return value.bool_value();
+  if (value.is_string()) return value.string();
+  if (!value.is_tensor()) return CallValue();
+  const Tensor& t = value.tensor();
+  OwnedTensor owned;
+  owned.view.dtype = std::string(Name(t.dtype()));
+  owned.view.sizes = t.sizes();
+  owned.view.strides = t.strides();
+  owned.view.data = const_cast<std::byte*>(t.raw());
+  owned.owner = t.storage();
+  return owned;
 }
 
 // By number of the output; undefined where none is given.
@@ -70,7 +116,7 @@ std::vector<Tensor> BorrowOutputs(
     if (buffers[number].defined()) {
       diags.Error(Rule::kS5, Place::Node(path)) << "given twice";
     }
-    buffers[number] = Borrow(path, view, diags);
+    buffers[number] = Borrow(path, {view, nullptr}, diags);
   }
   return buffers;
 }
@@ -82,70 +128,86 @@ Runner::Runner(Runner&&) noexcept = default;
 Runner& Runner::operator=(Runner&&) noexcept = default;
 Runner::~Runner() = default;
 
-Result<Runner> Runner::Load(const Model& model) {
+Result<Runner> Runner::Load(const Model& model, const RunnerOptions& options) {
   return api::WithinMemory<Runner>([&]() -> Result<Runner> {
     Diagnostics diags;
-    auto session = Session::Load(model.impl_->program, SessionOptions(), diags);
+    auto session =
+        model.impl_->NewSession(std::max(options.num_threads, 1), diags);
     if (!session) return api::ErrorsOf(diags);
     auto impl = std::make_unique<Impl>();
+    impl->model = model.impl_;
     impl->session = std::move(*session);
-    impl->paths = UserInputPaths(impl->session->program());
+    const Program& program = impl->program();
+    impl->paths = UserInputPaths(program);
+    for (const uint32_t i : UserInputPositions(program)) {
+      impl->fixed.push_back(
+          FixedInput(program, program.value(program.root().inputs[i]).type));
+    }
+    impl->set.resize(impl->fixed.size());
     return Runner(std::move(impl));
   });
 }
 
-Result<std::vector<OwnedTensor>> Runner::Run(
-    const std::vector<std::pair<std::string, TensorView>>& inputs) {
+Result<bool> Runner::Set(const std::string& address, CallValue value) {
+  return api::WithinMemory<bool>([&]() -> Result<bool> {
+    Diagnostics diags;
+    const auto at = impl_->Find(address, diags);
+    if (!at) return api::ErrorsOf(diags);
+    RuntimeValue imported = Import(address, value, diags);
+    if (diags.has_errors()) return api::ErrorsOf(diags);
+    impl_->set[*at] = std::move(imported);
+    return true;
+  });
+}
+
+Result<bool> Runner::Set(size_t position, CallValue value) {
+  return Set(std::to_string(position), std::move(value));
+}
+
+void Runner::ClearInputs() {
+  for (auto& value : impl_->set) value.reset();
+}
+
+Result<std::vector<CallValue>> Runner::Run(const Inputs& inputs) {
   return Run(inputs, {});
 }
 
-Result<std::vector<OwnedTensor>> Runner::Run(
-    const std::vector<std::pair<std::string, TensorView>>& inputs,
-    const std::vector<std::pair<size_t, TensorView>>& outputs) {
-  Diagnostics diags;
-  const std::vector<std::string>& paths = impl_->paths;
-  std::vector<RuntimeValue> values(paths.size());
-  std::vector<bool> is_given(paths.size(), false);
-  for (const auto& [path, view] : inputs) {
-    size_t i = 0;
-    while (i < paths.size() && paths[i] != path && std::to_string(i) != path) {
-      ++i;
+Result<std::vector<CallValue>> Runner::Run(const Inputs& inputs,
+                                           const Outputs& outputs) {
+  using Values = std::vector<CallValue>;
+  return api::WithinMemory<Values>([&]() -> Result<Values> {
+    Diagnostics diags;
+    const size_t count = impl_->set.size();
+    std::vector<RuntimeValue> values(count);
+    std::vector<bool> is_given(count, false);
+    for (const auto& [path, value] : inputs) {
+      const auto at = impl_->Find(path, diags);
+      if (!at) continue;
+      if (is_given[*at]) {
+        diags.Error(Rule::kS5, Place::Node(path)) << "given twice";
+      }
+      is_given[*at] = true;
+      values[*at] = Import(path, value, diags);
     }
-    if (i == paths.size()) {
-      diags.Error(Rule::kS5, Place::Node(path)) << "no input has this path";
-      continue;
+    for (size_t i = 0; i < count; ++i) {
+      if (is_given[i]) continue;
+      const auto& other = impl_->set[i] ? impl_->set[i] : impl_->fixed[i];
+      if (other) {
+        values[i] = *other;
+      } else {
+        diags.Error(Rule::kS5, Place::Node(impl_->paths[i])) << "isn't given";
+      }
     }
-    if (is_given[i]) diags.Error(Rule::kS5, Place::Node(path)) << "given twice";
-    is_given[i] = true;
-    values[i] = Borrow(path, view, diags);
-  }
-  const Program& program = impl_->session->program();
-  const std::vector<uint32_t> positions = UserInputPositions(program);
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const TypeId type = program.value(program.root().inputs[positions[i]]).type;
-    const bool is_none = program.type(type).kind == TypeKind::kNone;
-    if (!is_given[i] && !is_none) {
-      diags.Error(Rule::kS5, Place::Node(paths[i])) << "isn't given";
-    }
-  }
-  const std::vector<Tensor> buffers = BorrowOutputs(program, outputs, diags);
-  if (diags.num_errors() > 0) return api::ErrorsOf(diags);
-  const auto results =
-      impl_->session->RunFlat(std::move(values), buffers, diags);
-  if (!results) return api::ErrorsOf(diags);
-  std::vector<OwnedTensor> out;
-  for (const RuntimeValue& v : *results) {
-    if (!v.is_tensor()) continue;
-    const Tensor& t = v.tensor();
-    OwnedTensor owned;
-    owned.view.dtype = std::string(Name(t.dtype()));
-    owned.view.sizes = t.sizes();
-    owned.view.strides = t.strides();
-    owned.view.data = const_cast<std::byte*>(t.raw());
-    owned.owner = t.storage();
-    out.push_back(std::move(owned));
-  }
-  return out;
+    const std::vector<Tensor> buffers =
+        BorrowOutputs(impl_->program(), outputs, diags);
+    if (diags.num_errors() > 0) return api::ErrorsOf(diags);
+    const auto results =
+        impl_->session->RunFlat(std::move(values), buffers, diags);
+    if (!results) return api::ErrorsOf(diags);
+    Values out;
+    for (const RuntimeValue& v : *results) out.push_back(ExportValue(v));
+    return out;
+  });
 }
 
 void Runner::ResetState() { impl_->session->ResetState(); }

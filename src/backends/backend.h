@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/profile.h"
 #include "diag/diagnostics.h"
 #include "ir/program.h"
 #include "support/expected.h"
@@ -55,6 +56,17 @@ class Executable {
   virtual Expected<std::vector<RuntimeValue>> Run(
       std::span<const RuntimeValue> inputs, Diagnostics& diags) = 0;
   virtual bool is_thread_safe() const { return false; }
+  // Another executable of the same payload, to run in another thread at the
+  // same time. What no run changes is shared. May be called while this one
+  // runs. Null: there is no cheaper way than to load the payload again.
+  virtual std::unique_ptr<Executable> Fork() const { return nullptr; }
+  // From now on every step of a run is told to `observer`; null: none is, and
+  // that costs nothing. Executables without a plan have no steps.
+  virtual void set_step_observer(StepObserver*) {}
+  // The plan of the last run.
+  virtual std::optional<PlanListing> last_listing() const {
+    return std::nullopt;
+  }
 };
 
 struct BackendOptions {

@@ -11,18 +11,23 @@ namespace {
 
 class InterpretedRegion : public Executable {
  public:
-  explicit InterpretedRegion(Program region) : region_(std::move(region)) {}
+  explicit InterpretedRegion(std::shared_ptr<const Program> region)
+      : region_(std::move(region)) {}
 
   Expected<std::vector<RuntimeValue>> Run(std::span<const RuntimeValue> inputs,
                                           Diagnostics& diags) override {
-    TENON_TRY(CheckRegionInputs(region_, inputs, diags));
-    return Interpret(region_, Program::kRoot,
+    TENON_TRY(CheckRegionInputs(*region_, inputs, diags));
+    return Interpret(*region_, Program::kRoot,
                      std::vector<RuntimeValue>(inputs.begin(), inputs.end()),
                      InterpreterOptions{}, diags);
   }
 
+  std::unique_ptr<Executable> Fork() const override {
+    return std::make_unique<InterpretedRegion>(region_);
+  }
+
  private:
-  const Program region_;
+  const std::shared_ptr<const Program> region_;
 };
 
 }  // namespace
@@ -30,8 +35,8 @@ class InterpretedRegion : public Executable {
 Expected<std::unique_ptr<Executable>> LoadInterpretedRegion(
     std::string_view backend, Bytes payload, Diagnostics& diags) {
   TENON_ASSIGN(Program region, ReadRegionPayload(backend, payload, diags));
-  return std::unique_ptr<Executable>(
-      std::make_unique<InterpretedRegion>(std::move(region)));
+  return std::unique_ptr<Executable>(std::make_unique<InterpretedRegion>(
+      std::make_shared<const Program>(std::move(region))));
 }
 
 }  // namespace tenon

@@ -103,6 +103,7 @@ Expected<Results> Evaluator::RunAlone(GraphId graph, NodeId node,
 }
 
 Status Evaluator::RunNode(NodeId node, Frame* frame) {
+  if (depth_ == 1 && options_.before_node) options_.before_node(node);
   auto results = CallNode(node, *frame);
   if (!results) return Failure{};
   TENON_TRY(Store(node, std::move(*results), frame));

@@ -27,7 +27,9 @@ class DelegateRunner {
 struct InterpreterOptions {
   DelegateRunner* delegates = nullptr;  // null: delegate calls are errors
   Generator* generator = nullptr;
-  // Called after each node of the outermost graph; for progress and checks.
+  // Called before and after each node of the outermost graph; for progress,
+  // profiles and checks.
+  std::function<void(NodeId)> before_node;
   std::function<void(NodeId, std::span<const RuntimeValue> results)> observer;
   int max_depth = 64;                    // nesting of graphs
   int64_t max_iterations = 100'000'000;  // of one while_loop

@@ -26,6 +26,22 @@ Context::Context() {
   none_type_ = types.Intern(none);
 }
 
+Context::Context(const Context& other)
+    : strings(other.strings),
+      exprs(other.exprs, &strings),
+      types(other.types),
+      ops_(other.ops_),
+      op_by_name_(other.op_by_name_),
+      forms_(other.forms_),
+      form_by_hash_(other.form_by_hash_),
+      metadata_(other.metadata_),
+      metadata_by_hash_(other.metadata_by_hash_),
+      none_type_(other.none_type_) {}
+
+std::shared_ptr<Context> Context::Clone() const {
+  return std::shared_ptr<Context>(new Context(*this));
+}
+
 OpId Context::InternOp(std::string_view name) {
   const StringId text = Intern(name);
   const auto it = op_by_name_.find(text);

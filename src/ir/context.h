@@ -44,8 +44,9 @@ using Metadata = std::vector<std::pair<StringId, StringId>>;
 class Context {
  public:
   Context();
-  Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
+  // All of it by the same ids, for work beside those who read this one.
+  std::shared_ptr<Context> Clone() const;
 
   StringPool strings;
   ExprPool exprs{&strings};
@@ -72,6 +73,8 @@ class Context {
   TypeId none_type() const { return none_type_; }
 
  private:
+  Context(const Context& other);
+
   std::deque<OpInfo> ops_;
   std::unordered_map<StringId, OpId> op_by_name_;
   std::deque<Form> forms_;

@@ -63,6 +63,9 @@ using SymbolScope = std::unordered_map<std::string, ExprId>;
 class ExprPool {
  public:
   explicit ExprPool(StringPool* strings) : strings_(strings) {}
+  // The same expressions by the same ids, over a copy of the other's strings.
+  ExprPool(const ExprPool& other, StringPool* strings)
+      : strings_(strings), exprs_(other.exprs_), by_hash_(other.by_hash_) {}
 
   const Expr& get(ExprId id) const { return exprs_[id.index]; }
   size_t size() const { return exprs_.size(); }

@@ -342,6 +342,13 @@ class Program {
 
   // A deep copy that shares the context, payloads and weights. Ids stay valid.
   Program Clone() const { return Program(*this); }
+  // The same with a copy of the context: what is done to one, or made for it,
+  // doesn't touch what the other reads, so that two threads may work on them.
+  Program CloneApart() const {
+    Program copy(*this);
+    copy.context_ = context_->Clone();
+    return copy;
+  }
 
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }

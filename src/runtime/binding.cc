@@ -1,6 +1,7 @@
 #include "runtime/binding.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "support/checked.h"
@@ -466,6 +467,56 @@ std::vector<Guard> ParseGuards(const Program& program) {
     }
   }
   return out;
+}
+
+std::optional<size_t> FindUserInput(const Program& program,
+                                    std::span<const std::string> paths,
+                                    std::string_view address) {
+  std::string path(address);
+  const std::string_view head = address.substr(0, address.find('.'));
+  const std::string rest(address.substr(head.size()));
+  const auto& names = program.forward_arg_names;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != head) continue;
+    const bool is_positional = program.in_spec && !program.in_spec->is_leaf &&
+                               !program.in_spec->children.empty() &&
+                               i < program.in_spec->children[0].children.size();
+    path =
+        (is_positional ? "args." + std::to_string(i) : "kwargs." + names[i]) +
+        rest;
+  }
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (paths[i] == address || paths[i] == path) return i;
+  }
+  size_t number = 0;
+  const char* end = address.data() + address.size();
+  const auto parsed = std::from_chars(address.data(), end, number);
+  const bool is_number = parsed.ec == std::errc() && parsed.ptr == end;
+  if (is_number && number < paths.size()) return number;
+  return std::nullopt;
+}
+
+std::optional<RuntimeValue> FixedInput(const Program& program, TypeId id) {
+  const Type& type = program.type(id);
+  switch (type.kind) {
+    case TypeKind::kNone:
+      return RuntimeValue();
+    case TypeKind::kInt:
+      return RuntimeValue(type.sym.value);
+    case TypeKind::kFloat:
+      return RuntimeValue(type.real);
+    case TypeKind::kBool:
+      return RuntimeValue(type.sym.value != 0);
+    case TypeKind::kString:
+      return RuntimeValue(std::string(program.view(type.text)));
+    case TypeKind::kTensor:
+    case TypeKind::kSymInt:
+    case TypeKind::kSymFloat:
+    case TypeKind::kSymBool:
+    case TypeKind::kObject:
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tenon

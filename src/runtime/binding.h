@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,16 @@ std::vector<uint32_t> UserInputPositions(const Program& program);
 // The path of each user input: "args.0", "kwargs.mask"; by number where the
 // program has no in_spec.
 std::vector<std::string> UserInputPaths(const Program& program);
+
+// The user input that `address` names: a leaf path, a parameter's name in the
+// place of "args.N" or "kwargs.NAME" ("mask", "past.k"), or a number. nullopt
+// when it names none. `paths` are the program's UserInputPaths.
+std::optional<size_t> FindUserInput(const Program& program,
+                                    std::span<const std::string> paths,
+                                    std::string_view address);
+// The value of an input that was fixed at export, None included; nullopt of one
+// that callers pass.
+std::optional<RuntimeValue> FixedInput(const Program& program, TypeId type);
 
 // The value of `expr` when all but one of its symbols are known and it is
 // linear in that one: solves expr == value for it and adds it. False when it

@@ -1,6 +1,7 @@
 #include "runtime/session.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "analysis/effects.h"
@@ -24,9 +25,19 @@ bool SameView(const Tensor& a, const Tensor& b) {
          a.sizes() == b.sizes() && a.strides() == b.strides();
 }
 
-// Copies of the bytes that a failed call must not have changed.
+// Copies of the bytes that a failed call must not have changed: put back when
+// the call ends without Keep, for want of memory, too.
 class Snapshot {
  public:
+  Snapshot() = default;
+  ~Snapshot() {
+    if (!is_kept_) Restore();
+  }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  // What was written stays.
+  void Keep() { is_kept_ = true; }
   void Save(const std::shared_ptr<Storage>& storage) {
     for (const Saved& s : saved_) {
       if (s.storage == storage) return;
@@ -35,6 +46,8 @@ class Snapshot {
                                    storage->data(),
                                    storage->data() + storage->size_bytes())});
   }
+
+ private:
   void Restore() const {
     for (const Saved& s : saved_) {
       if (s.bytes.empty()) continue;
@@ -42,47 +55,59 @@ class Snapshot {
     }
   }
 
- private:
   struct Saved {
     std::shared_ptr<Storage> storage;
     std::vector<std::byte> bytes;
   };
   std::vector<Saved> saved_;
+  bool is_kept_ = false;
 };
 
 }  // namespace
 
 class Session::Delegates : public DelegateRunner {
  public:
-  Status Load(const Program& program, const BackendOptions& options,
-              Diagnostics& diags) {
+  // What `forked` loaded is forked, the rest is loaded; null: all is loaded.
+  Status Load(const Program& program, const SessionOptions& options,
+              const Delegates* forked, Diagnostics& diags) {
     program_ = &program;
-    for (const Delegate& d : program.delegates) {
-      takes_tensors_.push_back(false);
-      if (d.payload.empty() && d.source.valid()) {
-        TENON_TRY(LoadSource(program, d, options, diags));
-        continue;
+    hook_ = options.delegate_hook;
+    for (size_t i = 0; i < program.delegates.size(); ++i) {
+      if (forked != nullptr) {
+        takes_tensors_.push_back(forked->takes_tensors_[i]);
+        executables_.push_back(forked->executables_[i]->Fork());
+        if (executables_.back() != nullptr) continue;
+        executables_.pop_back();
+        takes_tensors_.pop_back();
       }
-      const std::string_view name = program.view(d.backend);
-      const Backend* backend = FindBackend(name);
-      if (backend == nullptr) {
-        return diags.Error(Rule::kUnsupported,
-                           Place::Node(std::string(program.view(d.name))))
-               << "this build has no backend '" << name << "'";
-      }
-      auto executable =
-          backend->Load(d.payload, d.payload_owner, options, diags);
-      if (!executable) return Failure{};
-      executables_.push_back(std::move(*executable));
-      takes_tensors_.back() =
-          backend->scalar_boundary() == ScalarBoundary::kZeroDimTensor;
+      TENON_TRY(LoadOne(program, program.delegates[i], options, diags));
     }
+    apart_.reset();
     return {};
+  }
+
+  Executable& executable(DelegateId delegate) {
+    return *executables_[delegate.index];
   }
 
   Expected<std::vector<RuntimeValue>> Run(DelegateId delegate,
                                           std::span<const RuntimeValue> inputs,
                                           Diagnostics& diags) override {
+    if (!hook_) return Call(delegate, inputs, diags);
+    DelegateCall call;
+    call.delegate = delegate;
+    call.inputs = inputs;
+    call.diags = &diags;
+    call.run = [&](std::span<const RuntimeValue> values) {
+      return Call(delegate, values, diags);
+    };
+    return hook_(call);
+  }
+
+ private:
+  Expected<std::vector<RuntimeValue>> Call(DelegateId delegate,
+                                           std::span<const RuntimeValue> inputs,
+                                           Diagnostics& diags) {
     const std::vector<TypeId>& outputs =
         program_->delegates[delegate.index].outputs;
     const bool takes_tensors = takes_tensors_[delegate.index];
@@ -100,13 +125,37 @@ class Session::Delegates : public DelegateRunner {
     return results;
   }
 
- private:
+  Status LoadOne(const Program& program, const Delegate& d,
+                 const SessionOptions& options, Diagnostics& diags) {
+    takes_tensors_.push_back(false);
+    if (d.payload.empty() && d.source.valid()) {
+      return LoadSource(program, d, options.backend, diags);
+    }
+    const std::string_view name = program.view(d.backend);
+    const Backend* backend =
+        options.find_backend ? options.find_backend(name) : FindBackend(name);
+    if (backend == nullptr) {
+      return diags.Error(Rule::kUnsupported,
+                         Place::Node(std::string(program.view(d.name))))
+             << "this build has no backend '" << name << "'";
+    }
+    auto executable =
+        backend->Load(d.payload, d.payload_owner, options.backend, diags);
+    if (!executable) return Failure{};
+    executables_.push_back(std::move(*executable));
+    takes_tensors_.back() =
+        backend->scalar_boundary() == ScalarBoundary::kZeroDimTensor;
+    return {};
+  }
+
   // A delegate that was never compiled: its graph says what it computes.
   Status LoadSource(const Program& program, const Delegate& d,
                     const BackendOptions& options, Diagnostics& diags) {
     const Backend* reference = FindBackend("reference");
+    // Extracting adds to the context, which others may be reading.
+    if (!apart_) apart_ = program.CloneApart();
     auto compiled =
-        reference->Compile(ExtractGraph(program, d.source), options, diags);
+        reference->Compile(ExtractGraph(*apart_, d.source), options, diags);
     if (!compiled) return Failure{};
     const auto payload = std::make_shared<const std::vector<std::byte>>(
         std::move(compiled->payload));
@@ -117,6 +166,8 @@ class Session::Delegates : public DelegateRunner {
   }
 
   const Program* program_ = nullptr;
+  std::optional<Program> apart_;  // while loading
+  std::function<Expected<std::vector<RuntimeValue>>(const DelegateCall&)> hook_;
   std::vector<std::unique_ptr<Executable>> executables_;
   std::vector<bool> takes_tensors_;  // for scalars (D-5)
 };
@@ -132,17 +183,68 @@ Expected<std::unique_ptr<Session>> Session::Load(
   std::unique_ptr<Session> session(new Session(std::move(program)));
   session->options_ = options;
   TENON_TRY(
-      session->delegates_->Load(session->program(), options.backend, diags));
-  TENON_TRY(session->LoadState(diags));
+      session->delegates_->Load(session->program(), options, nullptr, diags));
   session->FindWrittenInputs();
+  session->FindWrittenStorages();
+  TENON_TRY(session->LoadState(nullptr, diags));
   session->guards_ = ParseGuards(session->program());
   return session;
 }
 
-Status Session::LoadState(Diagnostics& diags) {
+Expected<std::unique_ptr<Session>> Session::Fork(Diagnostics& diags) const {
+  std::unique_ptr<Session> fork(new Session(program_));
+  fork->options_.backend = options_.backend;
+  fork->options_.find_backend = options_.find_backend;
+  TENON_TRY(fork->delegates_->Load(*program_, fork->options_, delegates_.get(),
+                                   diags));
+  fork->written_in_place_ = written_in_place_;
+  fork->is_written_ = is_written_;
+  TENON_TRY(fork->LoadState(this, diags));
+  fork->guards_ = guards_;
+  return fork;
+}
+
+Executable& Session::executable(DelegateId delegate) {
+  return delegates_->executable(delegate);
+}
+
+uint64_t Session::own_state_bytes() const {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < storages_.size(); ++i) {
+    if (is_written_[i]) bytes += storages_[i]->size_bytes();
+  }
+  return bytes;
+}
+
+// State that a call changes, in place or by a mutation among its results.
+void Session::FindWrittenStorages() {
   const StateTable& table = program_->state;
-  for (const StorageRecord& record : table.storages) {
-    storages_.push_back(Storage::BorrowConst(record.bytes, record.owner));
+  is_written_.assign(table.storages.size(), false);
+  const auto mark = [&](StateId state) {
+    if (!state.valid()) return;
+    const StorageId storage = table.get(state).storage;
+    if (storage.valid()) is_written_[storage.index] = true;
+  };
+  const auto& inputs = program_->signature.inputs;
+  for (size_t i = 0; i < written_in_place_.size(); ++i) {
+    if (written_in_place_[i] && i < inputs.size()) mark(inputs[i].state);
+  }
+  for (const OutputSpec& output : program_->signature.outputs) {
+    if (output.kind == OutputKind::kBufferMutation ||
+        output.kind == OutputKind::kParameterMutation) {
+      mark(output.state);
+    }
+  }
+}
+
+// Storages that no call writes are those of `shared`, unless that is null.
+Status Session::LoadState(const Session* shared, Diagnostics& diags) {
+  const StateTable& table = program_->state;
+  for (size_t i = 0; i < table.storages.size(); ++i) {
+    const StorageRecord& record = table.storages[i];
+    storages_.push_back(shared != nullptr && !is_written_[i]
+                            ? shared->storages_[i]
+                            : Storage::BorrowConst(record.bytes, record.owner));
   }
   for (const StateEntry& entry : table.entries) {
     state_.emplace_back();
@@ -248,6 +350,7 @@ Expected<std::vector<RuntimeValue>> Session::RunFlat(
   }
   InterpreterOptions interpreter;
   interpreter.delegates = delegates_.get();
+  interpreter.before_node = options_.before_node;
   if (options_.observer || options_.values_observer) {
     interpreter.observer = [this](NodeId n,
                                   std::span<const RuntimeValue> values) {
@@ -257,12 +360,9 @@ Expected<std::vector<RuntimeValue>> Session::RunFlat(
   }
   auto outputs = Interpret(*program_, Program::kRoot, std::move(inputs),
                            interpreter, diags);
-  if (!outputs) {
-    snapshot.Restore();
-    return Failure{};
-  }
+  if (!outputs) return Failure{};
   auto results = Finish(std::move(*outputs), user_inputs, buffers, diags);
-  if (!results) snapshot.Restore();
+  if (results) snapshot.Keep();
   return results;
 }
 
@@ -366,7 +466,8 @@ Tensor Session::State(std::string_view fqn) const {
 void Session::ResetState() {
   for (size_t i = 0; i < storages_.size(); ++i) {
     const Bytes original = program_->state.storages[i].bytes;
-    if (storages_[i]->writable() && !original.empty()) {
+    // Others are as they were, and perhaps read by other sessions.
+    if (is_written_[i] && storages_[i]->writable() && !original.empty()) {
       std::memcpy(storages_[i]->mutable_data(), original.data(),
                   original.size());
     }

@@ -17,8 +17,26 @@
 
 namespace tenon {
 
+// One call of a delegate, as a hook sees it.
+struct DelegateCall {
+  DelegateId delegate;
+  std::span<const RuntimeValue> inputs;
+  Diagnostics* diags = nullptr;
+  // What the delegate's backend gives for these inputs, or others like them.
+  std::function<Expected<std::vector<RuntimeValue>>(
+      std::span<const RuntimeValue> inputs)>
+      run;
+};
+
 struct SessionOptions {
   BackendOptions backend;
+  // Finds backends by name; FindBackend unless a test has others.
+  std::function<const Backend*(std::string_view name)> find_backend;
+  // Called in the place of every delegate call; its results are the call's.
+  std::function<Expected<std::vector<RuntimeValue>>(const DelegateCall& call)>
+      delegate_hook;
+  // Before each node of the root graph.
+  std::function<void(NodeId)> before_node;
   // After each node of the root graph; for progress.
   std::function<void(NodeId)> observer;
   // The same with the node's results.
@@ -26,7 +44,7 @@ struct SessionOptions {
 };
 
 // Delegate calls run on their backends, all other nodes on the reference
-// executor. Not thread-safe.
+// executor. One thread's at a time; see Fork for several.
 class Session {
  public:
   // Loads every delegate's payload; of one without payload, the graph that it
@@ -35,6 +53,12 @@ class Session {
       std::shared_ptr<const Program> program, const SessionOptions& options,
       Diagnostics& diags);
   ~Session();
+
+  // Another session of the program, to run in another thread at the same time;
+  // may be called while this one runs. Program, payloads, packed weights and
+  // state that no call writes are shared. State that calls write is the fork's
+  // own and starts as the file holds it. Hooks and observers stay behind.
+  Expected<std::unique_ptr<Session>> Fork(Diagnostics& diags) const;
 
   // One value per user input, in order; the results are the user outputs.
   // Tensors may have any strides. Arguments are checked first (S-5, S-6).
@@ -58,14 +82,22 @@ class Session {
   void ResetState();
 
   const Program& program() const { return *program_; }
+  const std::shared_ptr<const Program>& shared_program() const {
+    return program_;
+  }
+  // What a delegate was loaded as; for profiles.
+  Executable& executable(DelegateId delegate);
+  // Bytes of storages that are this session's own: those that calls write.
+  uint64_t own_state_bytes() const;
 
  private:
   class Delegates;
 
   explicit Session(std::shared_ptr<const Program> program);
 
-  Status LoadState(Diagnostics& diags);
   void FindWrittenInputs();
+  void FindWrittenStorages();
+  Status LoadState(const Session* shared, Diagnostics& diags);
   Expected<std::vector<RuntimeValue>> Finish(
       std::vector<RuntimeValue> outputs,
       const std::vector<RuntimeValue>& user_inputs,
@@ -79,6 +111,7 @@ class Session {
   std::vector<Tensor> state_;                       // by StateId
   // Root inputs whose storage the graph writes in place.
   std::vector<bool> written_in_place_;
+  std::vector<bool> is_written_;  // by StorageId: by any call
 };
 
 }  // namespace tenon

@@ -23,6 +23,14 @@ uint64_t HashText(std::string_view text) {
 
 StringPool::StringPool() : slots_(kMinSlots, Slot{kFree, 0}) {}
 
+StringPool::StringPool(const StringPool& other)
+    : hashes_(other.hashes_), slots_(other.slots_) {
+  strings_.reserve(other.strings_.size());
+  for (const std::string_view text : other.strings_) {
+    strings_.push_back(Copy(text));
+  }
+}
+
 size_t StringPool::Probe(std::string_view text, uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;

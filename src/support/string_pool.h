@@ -16,7 +16,8 @@ using StringId = Id<struct StringTag>;
 class StringPool {
  public:
   StringPool();
-  StringPool(const StringPool&) = delete;
+  // The same strings by the same ids, in memory of its own.
+  StringPool(const StringPool& other);
   StringPool& operator=(const StringPool&) = delete;
 
   StringId Intern(std::string_view text);

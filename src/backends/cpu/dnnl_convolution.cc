@@ -32,7 +32,7 @@ class DnnlConvolutionStep : public Step {
     void* weight = frame.at<void>(p_.shape.weight);
     bool ok = true;
     if (p_.packed_weight != nullptr) {
-      weight = p_.packed_weight->Get(frame, stream_);
+      weight = p_.packed_weight->Get(frame, stream_, &held_);
       ok = weight != nullptr;
     }
     if (p_.pack_x.is_set()) {
@@ -58,6 +58,7 @@ class DnnlConvolutionStep : public Step {
   Prepared p_;
   const Ref scratch_;
   dnnl::stream stream_;
+  std::shared_ptr<PackedWeight::Copy> held_;
 };
 
 class PreparedConvolution : public DnnlConvolution {

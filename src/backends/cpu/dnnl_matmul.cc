@@ -54,7 +54,7 @@ class DnnlMatmulStep : public Step {
 
   bool Run(Frame& frame) override {
     void* b = p_.packed == nullptr ? frame.at<void>(p_.b)
-                                   : p_.packed->Get(frame, stream_);
+                                   : p_.packed->Get(frame, stream_, &held_);
     if (b == nullptr) return Fail(frame);
     void* a = frame.at<void>(p_.a);
     void* c = frame.at<void>(p_.c);
@@ -77,6 +77,7 @@ class DnnlMatmulStep : public Step {
   Prepared p_;
   const Ref scratch_;
   dnnl::stream stream_;
+  std::shared_ptr<PackedWeight::Copy> held_;
 };
 
 class PreparedMatmul : public DnnlMatmul {

@@ -36,10 +36,33 @@ class ThreadCount {
 CpuExecutable::CpuExecutable(Program region,
                              std::span<const DeclaredWrite> writes,
                              const BackendOptions& options)
-    : region_(std::move(region)), options_(options) {
+    : shared_(MakeShared(std::move(region), writes, options)) {}
+
+std::shared_ptr<const CpuExecutable::Shared> CpuExecutable::MakeShared(
+    Program region, std::span<const DeclaredWrite> writes,
+    const BackendOptions& options) {
+  auto shared = std::make_shared<Shared>(std::move(region), options);
   for (const DeclaredWrite& write : writes) {
-    written_inputs_.push_back(write.input);
+    shared->written_inputs.push_back(write.input);
   }
+  return shared;
+}
+
+std::unique_ptr<Executable> CpuExecutable::Fork() const {
+  shared_->packed_weights.Share();
+  return std::unique_ptr<Executable>(new CpuExecutable(shared_));
+}
+
+void CpuExecutable::set_step_observer(StepObserver* observer) {
+  observer_ = observer;
+  for (CachedPlan& cached : plans_) cached.plan->set_observer(observer);
+}
+
+std::optional<PlanListing> CpuExecutable::last_listing() const {
+  if (plans_.empty()) return std::nullopt;
+  PlanListing listing = plans_[0].plan->Listing();
+  listing.packed_bytes = shared_->packed_weights.size_bytes();
+  return listing;
 }
 
 const Plan* CpuExecutable::last_plan() const {
@@ -80,11 +103,12 @@ Plan* CpuExecutable::FindPlan() {
 Expected<Plan*> CpuExecutable::MakePlan(std::span<const RuntimeValue> inputs,
                                         Diagnostics& diags) {
   PlanRequest request;
-  request.region = &region_;
+  request.region = &shared_->region;
   request.inputs = inputs;
-  request.packed_weights = &packed_weights_;
-  request.written_inputs = written_inputs_;
+  request.packed_weights = &shared_->packed_weights;
+  request.written_inputs = shared_->written_inputs;
   TENON_ASSIGN(auto plan, PlanBuilder::Build(request, diags));
+  plan->set_observer(observer_);
   ++num_allocations_;
   if (plans_.size() == kMaxPlans) plans_.pop_back();
   plans_.insert(plans_.begin(), CachedPlan{geometry_, std::move(plan)});
@@ -106,13 +130,13 @@ Status CpuExecutable::ReserveArena(size_t size_bytes, Diagnostics& diags) {
 
 Expected<std::vector<RuntimeValue>> CpuExecutable::Run(
     std::span<const RuntimeValue> inputs, Diagnostics& diags) {
-  TENON_TRY(CheckRegionInputs(region_, inputs, diags));
-  if (!HaveStatedDtypes(region_, inputs)) {
-    return Interpret(region_, Program::kRoot,
+  TENON_TRY(CheckRegionInputs(shared_->region, inputs, diags));
+  if (!HaveStatedDtypes(shared_->region, inputs)) {
+    return Interpret(shared_->region, Program::kRoot,
                      std::vector<RuntimeValue>(inputs.begin(), inputs.end()),
                      InterpreterOptions{}, diags);
   }
-  const ThreadCount threads(std::max(options_.num_threads, 1));
+  const ThreadCount threads(std::max(shared_->options.num_threads, 1));
   DescribeInputs(inputs);
   Plan* plan = FindPlan();
   if (plan == nullptr) {

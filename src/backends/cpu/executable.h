@@ -21,16 +21,38 @@ class CpuExecutable : public Executable {
   Expected<std::vector<RuntimeValue>> Run(std::span<const RuntimeValue> inputs,
                                           Diagnostics& diags) override;
 
+  // Shares the region and the packed weights. Plans and their memory, which a
+  // run writes, are the fork's own.
+  std::unique_ptr<Executable> Fork() const override;
+  void set_step_observer(StepObserver* observer) override;
+  std::optional<PlanListing> last_listing() const override;
+
   // Of the plan that ran last; for tests and listings.
   const Plan* last_plan() const;
   // How often a plan was made or the arena grew.
   int num_allocations() const { return num_allocations_; }
 
  private:
+  // What all forks share.
+  struct Shared {
+    Shared(Program r, const BackendOptions& o)
+        : region(std::move(r)), options(o) {}
+
+    const Program region;
+    const BackendOptions options;
+    std::vector<uint32_t> written_inputs;
+    mutable PackedWeights packed_weights;
+  };
   struct CachedPlan {
     std::vector<int64_t> geometry;
     std::unique_ptr<Plan> plan;
   };
+
+  static std::shared_ptr<const Shared> MakeShared(
+      Program region, std::span<const DeclaredWrite> writes,
+      const BackendOptions& options);
+  explicit CpuExecutable(std::shared_ptr<const Shared> shared)
+      : shared_(std::move(shared)) {}
 
   void DescribeInputs(std::span<const RuntimeValue> inputs);
   // The plan for the inputs just described, moved to the front of the cache.
@@ -39,12 +61,10 @@ class CpuExecutable : public Executable {
                            Diagnostics& diags);
   Status ReserveArena(size_t size_bytes, Diagnostics& diags);
 
-  const Program region_;
-  std::vector<uint32_t> written_inputs_;
-  const BackendOptions options_;
+  const std::shared_ptr<const Shared> shared_;  // outlives the plans
+  StepObserver* observer_ = nullptr;
   // The current inputs in numbers: kinds, dtypes, sizes, strides, scalars.
   std::vector<int64_t> geometry_;
-  PackedWeights packed_weights_;
   std::vector<CachedPlan> plans_;  // the one used last is first
   std::shared_ptr<Storage> arena_;
   int num_allocations_ = 0;

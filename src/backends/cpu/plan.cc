@@ -38,13 +38,27 @@ bool Plan::Bind(std::span<const RuntimeValue> inputs, std::byte* arena,
   return true;
 }
 
+bool Plan::RunSteps() {
+  if (observer_ == nullptr) {
+    for (const auto& step : steps_) {
+      if (!step->Run(frame_)) return false;
+    }
+    return true;
+  }
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const auto start = std::chrono::steady_clock::now();
+    if (!steps_[s]->Run(frame_)) return false;
+    observer_->OnStep(s, std::chrono::steady_clock::now() - start);
+  }
+  return true;
+}
+
 bool Plan::Run(std::span<const RuntimeValue> inputs, std::byte* arena,
                std::vector<RuntimeValue>* outputs, std::string* error) {
   if (!Bind(inputs, arena, error)) return false;
   frame_.bases = bases_.data();
   frame_.inputs = inputs;
-  for (const auto& step : steps_) {
-    if (step->Run(frame_)) continue;
+  if (!RunSteps()) {
     *error = std::move(frame_.error);
     return false;
   }
@@ -79,6 +93,28 @@ std::string Plan::ToString() const {
     text += '\n';
   }
   return text;
+}
+
+PlanListing Plan::Listing() const {
+  PlanListing out;
+  out.steps = listed_;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    out.steps[s].name = steps_[s]->name();
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.kind == BufferKind::kConstant) {
+      out.constant_bytes += buffer.size_bytes;
+    }
+    if (buffer.kind != BufferKind::kArena || buffer.size_bytes == 0 ||
+        buffer.first_step > buffer.last_step) {
+      continue;
+    }
+    out.buffers.push_back({buffer.arena_offset, buffer.size_bytes,
+                           buffer.first_step, buffer.last_step});
+  }
+  out.arena_bytes = sizes_.arena_bytes;
+  out.unshared_bytes = sizes_.unshared_bytes;
+  return out;
 }
 
 }  // namespace tenon::cpu

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/profile.h"
 #include "tensor/value.h"
 
 namespace tenon::cpu {
@@ -56,7 +57,9 @@ enum class BufferKind : uint8_t { kArena, kInput, kOutput, kConstant };
 struct Buffer {
   BufferKind kind = BufferKind::kArena;
   size_t size_bytes = 0;
-  size_t arena_offset = 0;           // kArena
+  size_t arena_offset = 0;    // kArena
+  uint32_t first_step = ~0u;  // that reads or writes it
+  uint32_t last_step = 0;
   uint32_t input = 0;                // kInput: the region's input
   std::shared_ptr<Storage> storage;  // kConstant
 };
@@ -90,14 +93,20 @@ class Plan {
   const PlanSizes& sizes() const { return sizes_; }
   // One line per step.
   std::string ToString() const;
+  PlanListing Listing() const;
+  // Null: runs aren't observed.
+  void set_observer(StepObserver* observer) { observer_ = observer; }
 
  private:
   friend class PlanBuilder;
 
   bool Bind(std::span<const RuntimeValue> inputs, std::byte* arena,
             std::string* error);
+  bool RunSteps();
 
   std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<ListedStep> listed_;  // by step, as yet without names
+  StepObserver* observer_ = nullptr;
   std::vector<Buffer> buffers_;
   std::vector<PlannedOutput> outputs_;
   std::vector<uint32_t> written_inputs_;

@@ -31,6 +31,34 @@ void ForEachTensor(RuntimeValue* value,
   }
 }
 
+// A dimension of stride 0 repeats what was touched already.
+uint64_t BytesTouched(const Tensor& tensor) {
+  uint64_t bytes = SizeBytes(tensor.dtype());
+  for (int64_t d = 0; d < tensor.dim(); ++d) {
+    if (tensor.stride(d) != 0 || tensor.size(d) == 0) {
+      bytes *= static_cast<uint64_t>(tensor.size(d));
+    }
+  }
+  return bytes;
+}
+
+uint64_t BytesTouched(const TileAccess& access, int64_t count) {
+  uint64_t bytes = access.item_bytes;
+  switch (access.kind) {
+    case TileAccess::Kind::kLinear:
+      return bytes * static_cast<uint64_t>(count);
+    case TileAccess::Kind::kBlock:
+    case TileAccess::Kind::kSplat:
+      return bytes;
+    case TileAccess::Kind::kStrided:
+      for (const StridedDim& dim : access.dims) {
+        if (dim.stride_bytes != 0) bytes *= static_cast<uint64_t>(dim.size);
+      }
+      return bytes;
+  }
+  return bytes;
+}
+
 // Copies a constant's whole storage to fresh memory.
 class CopyBytesStep : public Step {
  public:
@@ -167,21 +195,30 @@ void PlanBuilder::Emit(std::unique_ptr<Step> step,
                        std::span<const Tensor> writes) {
   PlannedStep planned;
   planned.step = std::move(step);
+  planned.nodes = {current_};
   for (const Tensor& t : reads) {
-    if (t.defined()) planned.reads.push_back(BufferOf(t));
+    if (!t.defined()) continue;
+    planned.reads.push_back(BufferOf(t));
+    planned.bytes_read.emplace_back(planned.reads.back(), BytesTouched(t));
   }
   for (const Tensor& t : writes) {
-    if (t.defined()) planned.writes.push_back(BufferOf(t));
+    if (!t.defined()) continue;
+    planned.writes.push_back(BufferOf(t));
+    planned.bytes_written += BytesTouched(t);
   }
   steps_.push_back(std::move(planned));
 }
 
 void PlanBuilder::EmitPointwise(TileProgram program) {
   PlannedStep planned;
+  planned.nodes = {current_};
   for (const TileAccess& access : program.inputs) {
     planned.reads.push_back(access.ref.buffer);
+    planned.bytes_read.emplace_back(access.ref.buffer,
+                                    BytesTouched(access, program.count));
   }
   planned.writes.push_back(program.output.ref.buffer);
+  planned.bytes_written = BytesTouched(program.output, program.count);
   auto step = std::make_unique<PointwiseStep>(std::move(program));
   planned.pointwise = step.get();
   planned.step = std::move(step);
@@ -223,6 +260,7 @@ Tensor PlanBuilder::Writable(const Tensor& target) {
   const Tensor writes[] = {whole};
   Emit(std::make_unique<CopyBytesStep>(from, Ref{id, 0}, size_bytes), reads,
        writes);
+  steps_.back().is_copy = true;
   Retarget(target.storage().get(), stand_ins_[id]);
   return whole;
 }
@@ -338,6 +376,7 @@ bool PlanBuilder::Store(NodeId node, std::vector<RuntimeValue> results) {
 
 bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
   const Program& region = *request_.region;
+  current_ = node;
   const std::string_view name = region.op_name(node);
   const Lowering* lowering = FindLowering(name);
   const OpSchema* schema = FindCallSchema(name);

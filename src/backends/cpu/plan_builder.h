@@ -78,6 +78,12 @@ class PlanBuilder {
     std::unique_ptr<Step> step;
     PointwiseStep* pointwise = nullptr;  // `step`, if it is one
     std::vector<uint32_t> reads, writes;
+    // For listings: what it computes, how much of each buffer it reads, and
+    // how much it writes.
+    std::vector<NodeId> nodes;
+    std::vector<std::pair<uint32_t, uint64_t>> bytes_read;
+    uint64_t bytes_written = 0;
+    bool is_copy = false;
   };
 
   explicit PlanBuilder(const PlanRequest& request) : request_(request) {}
@@ -108,6 +114,7 @@ class PlanBuilder {
   std::unordered_map<const Storage*, uint32_t> buffer_of_storage_;
   std::unordered_map<std::string, Ref> tiles_;
   std::vector<PlannedStep> steps_;
+  NodeId current_;  // that is being lowered
   std::vector<PlannedOutput> outputs_;
   // While merging: the steps that touch each buffer, in order.
   std::vector<std::vector<size_t>> touches_;

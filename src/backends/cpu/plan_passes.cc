@@ -69,6 +69,10 @@ bool PlanBuilder::TryMerge(size_t producer, size_t consumer) {
   if (!to.pointwise->Absorb(*from.pointwise)) return false;
   const uint32_t gone = from.writes[0];
   std::erase(to.reads, gone);
+  std::erase_if(to.bytes_read, [&](const auto& r) { return r.first == gone; });
+  to.bytes_read.insert(to.bytes_read.end(), from.bytes_read.begin(),
+                       from.bytes_read.end());
+  to.nodes.insert(to.nodes.begin(), from.nodes.begin(), from.nodes.end());
   touches_[gone].clear();
   for (const uint32_t b : from.reads) {
     std::vector<size_t>& touches = touches_[b];
@@ -176,6 +180,8 @@ void PlanBuilder::PlaceBuffers() {
   }
   const ArenaLayout layout = LayOutArena(lifetimes);
   for (uint32_t b = 0; b < count; ++b) {
+    buffers_[b].first_step = first[b];
+    buffers_[b].last_step = last[b];
     buffers_[b].arena_offset = layout.offsets[group_of_buffer_[b]];
   }
   sizes_.arena_bytes = layout.size_bytes;
@@ -184,7 +190,26 @@ void PlanBuilder::PlaceBuffers() {
 
 std::unique_ptr<Plan> PlanBuilder::Finish() {
   auto plan = std::make_unique<Plan>();
-  for (PlannedStep& step : steps_) plan->steps_.push_back(std::move(step.step));
+  for (PlannedStep& step : steps_) {
+    ListedStep listed;
+    listed.is_copy = step.is_copy || (step.pointwise != nullptr &&
+                                      step.pointwise->program().code.empty());
+    plan->steps_.push_back(std::move(step.step));
+    std::sort(step.nodes.begin(), step.nodes.end());
+    for (const NodeId n : step.nodes) {
+      listed.ops.emplace_back(request_.region->op_name(n));
+    }
+    // A buffer that is read twice comes from memory once.
+    std::sort(step.bytes_read.begin(), step.bytes_read.end());
+    for (size_t i = 0; i < step.bytes_read.size(); ++i) {
+      const bool is_last =
+          i + 1 == step.bytes_read.size() ||
+          step.bytes_read[i + 1].first != step.bytes_read[i].first;
+      if (is_last) listed.bytes_read += step.bytes_read[i].second;
+    }
+    listed.bytes_written = step.bytes_written;
+    plan->listed_.push_back(std::move(listed));
+  }
   plan->bases_.assign(buffers_.size(), nullptr);
   plan->output_storages_.resize(buffers_.size());
   for (size_t b = 0; b < buffers_.size(); ++b) {

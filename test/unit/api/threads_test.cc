@@ -30,7 +30,7 @@ std::vector<float> CallThreeTimes(const tenon::Model& model) {
   std::vector<float> bytes(4096, 1.0f);
   std::vector<float> values;
   for (int call = 0; call < 3; ++call) {
-    std::vector<std::pair<std::string, tenon::TensorView>> inputs;
+    tenon::Runner::Inputs inputs;
     for (const tenon::ModelLeaf& leaf : model.inputs()) {
       tenon::TensorView x;
       x.dtype = "float32";
@@ -44,7 +44,7 @@ std::vector<float> CallThreeTimes(const tenon::Model& model) {
     }
     const auto results = runner->Run(inputs);
     if (!results || results->empty()) return {};
-    values.push_back(*static_cast<const float*>((*results)[0].view.data));
+    values.push_back(*static_cast<const float*>((*results)[0].tensor().data));
   }
   return values;
 }
@@ -88,6 +88,58 @@ TEST(Threads, EachOpensExportsSavesAndRuns) {
     for (int call = 0; call < 3; ++call) {
       EXPECT_NEAR(values[call], expected[call], 1e-5f);
     }
+  }
+}
+
+// One model in all hands: whatever is done with it, others don't notice.
+TEST(Threads, OneModelIsExportedSavedDescribedAndRunAtOnce) {
+  const auto model = tenon::Model::Open(kMlp);
+  ASSERT_TRUE(model);
+  const std::vector<float> expected = CallThreeTimes(*model);
+  const std::string digest = model->digest();
+  const std::string path = testing::TempDir() + "/threads_one";
+  std::vector<int> num_right(kNumThreads, 0);
+  constexpr int kRounds = 5;
+  InThreads([&](int t) {
+    for (int round = 0; round < kRounds; ++round) {
+      bool is_right = false;
+      switch ((t + round) % 4) {
+        case 0: {
+          const auto hybrid = model->Export({round % 2 == 0 ? "cpu" : "echo"});
+          is_right = hybrid && hybrid->digest() == digest;
+          break;
+        }
+        case 1: {
+          const std::string mine = path + std::to_string(t) + ".pt2";
+          is_right = bool{model->Save(mine)};
+          break;
+        }
+        case 2:
+          is_right = CallThreeTimes(*model) == expected;
+          break;
+        case 3:
+          is_right = model->digest() == digest &&
+                     model->inputs()[0].type == "f32[3, 8]" &&
+                     model->signature() == "forward(input: f32[3, 8])";
+          break;
+      }
+      num_right[t] += is_right ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(num_right, std::vector<int>(kNumThreads, kRounds));
+}
+
+TEST(Threads, OneHybridRunsInAll) {
+  const auto model = tenon::Model::Open(kMlp);
+  ASSERT_TRUE(model);
+  for (const std::string& backend : tenon::BackendNames()) {
+    const auto hybrid = model->Export({backend});
+    ASSERT_TRUE(hybrid);
+    const std::vector<float> expected = CallThreeTimes(*hybrid);
+    ASSERT_EQ(expected.size(), 3u);
+    std::vector<std::vector<float>> found(kNumThreads);
+    InThreads([&](int t) { found[t] = CallThreeTimes(*hybrid); });
+    for (const auto& values : found) EXPECT_EQ(values, expected) << backend;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <thread>
 
 #include "backends/backend.h"
 #include "backends/cpu/arena.h"
@@ -303,6 +304,108 @@ TEST(CpuPlanTest, PackedWeightsFollowTheWeights) {
   EXPECT_NEAR(first_of(one), expected(one), 1e-3);
   one.mutable_data<float>()[0] += 100;
   EXPECT_NEAR(first_of(one), expected(one), 1e-2);
+}
+
+// Of one region, in two threads' hands: while the weights stay, there is one
+// packed copy; a fork with other weights leaves the original's alone.
+TEST(CpuPlanTest, ForksShareThePackedWeights) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({1, 32, 24, 24}));
+  const ValueId w = b.Input(random.Floats({32, 32, 3, 3}));
+  const ValueId y = b.Op("aten.conv2d.default", {{"input", x}, {"weight", w}});
+  std::vector<RuntimeValue> inputs = b.inputs;
+  const Tensor weight = inputs[1].tensor();
+  const auto read_only = [](const Tensor& t) {
+    const Bytes bytes(t.raw(), static_cast<size_t>(t.numel()) * sizeof(float));
+    return Tensor(Storage::BorrowConst(bytes, t.storage()), t.dtype(),
+                  t.sizes(), t.strides(), 0);
+  };
+  inputs[1] = read_only(weight);
+  const auto executable = Load(b.Finish({y}));
+  const Tensor expected = RunRegion(executable.get(), inputs)[0].tensor();
+  const size_t packed = executable->last_listing()->packed_bytes;
+  EXPECT_GE(packed, size_t{32 * 32 * 9 * 4});
+  const auto fork = executable->Fork();
+  ASSERT_NE(fork, nullptr);
+  auto* other = static_cast<CpuExecutable*>(fork.get());
+  const auto is_expected = [&](const Tensor& t) {
+    return std::equal(t.data<float>(), t.data<float>() + t.numel(),
+                      expected.data<float>());
+  };
+  EXPECT_TRUE(is_expected(RunRegion(other, inputs)[0].tensor()));
+  EXPECT_EQ(other->last_listing()->packed_bytes, packed);
+
+  std::vector<RuntimeValue> changed = inputs;
+  changed[1] = read_only(random.Floats({32, 32, 3, 3}));
+  std::thread thread([&] {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_FALSE(is_expected(RunRegion(other, changed)[0].tensor()));
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(is_expected(RunRegion(executable.get(), inputs)[0].tensor()));
+  }
+  thread.join();
+}
+
+TEST(CpuPlanTest, AListingSaysWhatEachStepDoes) {
+  class Counter : public StepObserver {
+   public:
+    void OnStep(size_t step, std::chrono::nanoseconds time) override {
+      EXPECT_EQ(step, count++);
+      EXPECT_GE(time.count(), 0);
+    }
+    size_t count = 0;
+  };
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({16, 8}));
+  const ValueId w = b.Input(random.Floats({8, 8}));
+  const ValueId m = b.Op("aten.mm.default", {{"self", x}, {"mat2", w}});
+  const ValueId r = b.Op("aten.relu.default", {{"self", m}});
+  const ValueId t =
+      b.Op("aten.add.Tensor", {{"self", r}, {"other", x}, {"alpha", 2}});
+  const ValueId s = b.Op("aten.softmax.int", {{"self", t}, {"dim", 1}});
+  const ValueId p = b.Op("aten.permute.default",
+                         {{"self", s}, {"dims", std::vector<int64_t>{1, 0}}});
+  const ValueId y = b.Op("aten.clone.default", {{"self", p}});
+  const std::vector<RuntimeValue> inputs = b.inputs;
+  const auto executable = Load(b.Finish({y}));
+  EXPECT_FALSE(executable->last_listing());
+  Counter counter;
+  executable->set_step_observer(&counter);
+  RunRegion(executable.get(), inputs);
+  const auto listing = executable->last_listing();
+  ASSERT_TRUE(listing);
+  EXPECT_EQ(counter.count, listing->steps.size());
+  executable->set_step_observer(nullptr);
+  RunRegion(executable.get(), inputs);
+  EXPECT_EQ(counter.count, listing->steps.size());
+
+  // Every operator is some step's, merged ones share one.
+  std::vector<std::string> ops;
+  for (const ListedStep& step : listing->steps) {
+    ops.insert(ops.end(), step.ops.begin(), step.ops.end());
+    if (step.ops ==
+        std::vector<std::string>{"aten.relu.default", "aten.add.Tensor"}) {
+      EXPECT_EQ(step.name, "pointwise");
+      EXPECT_FALSE(step.is_copy);
+      EXPECT_EQ(step.bytes_read, 2u * 16 * 8 * 4);
+      EXPECT_EQ(step.bytes_written, 16u * 8 * 4);
+    }
+    EXPECT_EQ(step.is_copy, step.ops[0] == "aten.clone.default") << step.name;
+  }
+  EXPECT_EQ(ops, (std::vector<std::string>{
+                     "aten.mm.default", "aten.relu.default", "aten.add.Tensor",
+                     "aten.softmax.int", "aten.clone.default"}));
+  ASSERT_FALSE(listing->buffers.empty());
+  for (const ListedBuffer& buffer : listing->buffers) {
+    EXPECT_LE(buffer.first_step, buffer.last_step);
+    EXPECT_LT(buffer.last_step, listing->steps.size());
+    EXPECT_LE(buffer.offset + buffer.size_bytes, listing->arena_bytes);
+  }
+  EXPECT_LE(listing->arena_bytes, listing->unshared_bytes);
 }
 
 TEST(CpuPlanTest, AnIndexOutOfRangeIsAnError) {

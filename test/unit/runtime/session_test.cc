@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "export/export.h"
 #include "runtime/binding.h"
 #include "runtime/draw_inputs.h"
 #include "text/text.h"
@@ -271,6 +274,124 @@ TEST(DrawInputs, StaysInRangesAndIsDeterministic) {
     EXPECT_EQ((*a)[0].tensor().sizes(), (*b)[0].tensor().sizes());
     EXPECT_EQ(*(*a)[0].tensor().data<float>(), *(*b)[0].tensor().data<float>());
   }
+}
+
+// --- forks ---
+
+// A weight that calls read and a count that they write.
+constexpr std::string_view kWeightAndCount = R"(tenon 1
+storage @0 = 8 bytes hex"000000400000803f"
+storage @1 = 4 bytes hex"00000000"
+parameter "w" : f32[2] = @0
+buffer "n" : f32[] = @1
+in_spec ((*,), {})
+out_spec *
+graph @main(%w : f32[2] = parameter "w", %n : f32[] = buffer "n", %x : f32[2]) {
+  %mul : f32[2] = aten.mul.Tensor(%x, %w)
+  %next : f32[] = aten.add.Tensor(%n, 1)
+  %add : f32[2] = aten.add.Tensor(%mul, %next)
+  return (%next as buffer_mutation "n", %add)
+}
+)";
+
+float FirstOf(Session* session, Tensor x) {
+  Diagnostics diags;
+  const auto results = session->RunFlat({std::move(x)}, diags);
+  EXPECT_TRUE(results) << diags.ToString();
+  return results ? results->at(0).tensor().data<float>()[0] : -1;
+}
+
+TEST(Session, AForkSharesWhatIsReadAndOwnsWhatIsWritten) {
+  const auto session = Load(kWeightAndCount);
+  EXPECT_EQ(FirstOf(session.get(), Filled({2}, 1)), 3);
+  EXPECT_EQ(FirstOf(session.get(), Filled({2}, 1)), 4);
+  Diagnostics diags;
+  const auto fork = session->Fork(diags);
+  ASSERT_TRUE(fork) << diags.ToString();
+  EXPECT_TRUE((*fork)->State("w").SharesStorage(session->State("w")));
+  EXPECT_FALSE((*fork)->State("n").SharesStorage(session->State("n")));
+  EXPECT_EQ(session->own_state_bytes(), 4u);
+  // The count starts as the file has it, and goes its own way.
+  EXPECT_EQ(FirstOf(fork->get(), Filled({2}, 1)), 3);
+  EXPECT_EQ(FirstOf(session.get(), Filled({2}, 1)), 5);
+  session->ResetState();
+  EXPECT_EQ(FirstOf(fork->get(), Filled({2}, 1)), 4);
+  EXPECT_EQ(FirstOf(session.get(), Filled({2}, 1)), 3);
+}
+
+TEST(Session, ForksRunAtTheSameTimeOnEveryBackend) {
+  for (const std::string_view name : AllBackendNames()) {
+    Program program = Parse(kWeightAndCount);
+    ExportOptions options;
+    options.backends.push_back({});
+    options.backends[0].backend = FindBackend(name);
+    Diagnostics diags;
+    ASSERT_TRUE(ExportProgram(&program, options, diags)) << diags.ToString();
+    ASSERT_FALSE(program.delegates.empty());
+    const auto session =
+        Session::Load(std::make_shared<const Program>(std::move(program)),
+                      SessionOptions(), diags);
+    ASSERT_TRUE(session) << diags.ToString();
+    constexpr int kCalls = 200;
+    std::vector<std::unique_ptr<Session>> forks;
+    std::vector<std::vector<float>> found(4);
+    for (size_t i = 0; i < found.size(); ++i) {
+      auto fork = (*session)->Fork(diags);
+      ASSERT_TRUE(fork) << diags.ToString();
+      forks.push_back(std::move(*fork));
+    }
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < found.size(); ++i) {
+      threads.emplace_back([&, i] {
+        for (int call = 0; call < kCalls; ++call) {
+          found[i].push_back(FirstOf(forks[i].get(), Filled({2}, 1)));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::vector<float>& values : found) {
+      for (int call = 0; call < kCalls; ++call) {
+        ASSERT_EQ(values[call], 3 + call) << name;
+      }
+    }
+  }
+}
+
+// --- hooks ---
+
+TEST(Session, AHookStandsInTheDelegatesPlace) {
+  Program program = Parse(kWeightAndCount);
+  ExportOptions exported;
+  exported.backends.push_back({});
+  exported.backends[0].backend = FindBackend("reference");
+  Diagnostics diags;
+  ASSERT_TRUE(ExportProgram(&program, exported, diags)) << diags.ToString();
+  SessionOptions options;
+  int num_calls = 0, num_nodes = 0;
+  options.delegate_hook = [&](const DelegateCall& call) {
+    ++num_calls;
+    return call.run(call.inputs);
+  };
+  options.before_node = [&](NodeId) { ++num_nodes; };
+  const auto session = Session::Load(
+      std::make_shared<const Program>(std::move(program)), options, diags);
+  ASSERT_TRUE(session) << diags.ToString();
+  EXPECT_EQ(FirstOf(session->get(), Filled({2}, 1)), 3);
+  EXPECT_EQ(num_calls, 1);
+  EXPECT_EQ(num_nodes, 1);
+  options.delegate_hook =
+      [](const DelegateCall& call) -> Expected<std::vector<RuntimeValue>> {
+    return call.diags->Error(Rule::kRun01) << "no";
+  };
+  const auto other =
+      Session::Load((*session)->shared_program(), options, diags);
+  ASSERT_TRUE(other);
+  EXPECT_FALSE((*other)->RunFlat({Filled({2}, 1)}, diags));
+  // Backends come from where the options say.
+  options.find_backend = [](std::string_view) -> const Backend* {
+    return nullptr;
+  };
+  EXPECT_FALSE(Session::Load((*session)->shared_program(), options, diags));
 }
 
 }  // namespace

@@ -31,5 +31,23 @@ TEST(StringPool, ReservingChangesNoString) {
   EXPECT_EQ(pool.view(a).data(), text);
 }
 
+TEST(StringPool, ACopyHasTheSameIdsInItsOwnMemory) {
+  StringPool pool;
+  for (int i = 0; i < 1000; ++i) pool.Intern("name_" + std::to_string(i));
+  StringPool copy(pool);
+  EXPECT_EQ(copy.size(), pool.size());
+  for (int i = 0; i < 1000; ++i) {
+    const StringId id = pool.Find("name_" + std::to_string(i));
+    ASSERT_EQ(copy.Find("name_" + std::to_string(i)), id);
+    ASSERT_EQ(copy.view(id), pool.view(id));
+    ASSERT_NE(copy.view(id).data(), pool.view(id).data());
+  }
+  const StringId added = copy.Intern("only here");
+  EXPECT_EQ(added.index, 1000u);
+  EXPECT_FALSE(pool.Find("only here").valid());
+  EXPECT_EQ(pool.Intern("only there").index, 1000u);
+  EXPECT_EQ(copy.view(added), "only here");
+}
+
 }  // namespace
 }  // namespace tenon

@@ -6,7 +6,7 @@
 
 #include "ir/program.h"
 
-namespace tenon::tools {
+namespace tenon {
 
 // "forward(x: f32[s0, 4], past: (f32[2], f32[2]), *, flag: bool = True)".
 std::string CallText(const Program& program);
@@ -17,4 +17,4 @@ std::string ReturnText(const Program& program);
 // number where the program has no out_spec.
 std::vector<std::string> UserOutputPaths(const Program& program);
 
-}  // namespace tenon::tools
+}  // namespace tenon

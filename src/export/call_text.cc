@@ -1,4 +1,4 @@
-#include "call_text.h"
+#include "export/call_text.h"
 
 #include <utility>
 #include <vector>
@@ -6,7 +6,7 @@
 #include "export/expression_text.h"
 #include "text/text.h"
 
-namespace tenon::tools {
+namespace tenon {
 namespace {
 
 // Types print as "bool True" where a value is fixed; in a signature that is
@@ -154,4 +154,4 @@ std::vector<std::string> UserOutputPaths(const Program& program) {
   return paths;
 }
 
-}  // namespace tenon::tools
+}  // namespace tenon
