@@ -208,6 +208,32 @@ class Run:
             self.emit(f"run {model}: best peer", threads, tenon, took[first], ">= 1.0x", lambda ratio: ratio >= 1.0,
                       peer_is=first, **clocks)
 
+    def first_result(self, model, goal=20, rounds=3):
+        """A fresh process until it has called the program once: Tenon on the hybrid program, Python on the original."""
+        source, hybrid = (os.path.join(self.folder, model + end) for end in (".pt2", ".hybrid.pt2"))
+        tenon = os.path.join(self.args.build, "tenon")
+        subprocess.run([tenon, "export", source, "-o", hybrid, "--backend", "cpu"], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        python = subprocess.run([os.path.join(self.args.shared, "oracle/setup.sh"), "torch"], check=True, text=True,
+                                stdout=subprocess.PIPE).stdout.strip()
+        call = ("import sys, torch; ep = torch.export.load(sys.argv[1]); torch.set_num_threads(1); "
+                "args, kwargs = ep.example_inputs; torch.no_grad().__enter__(); ep.module()(*args, **kwargs)")
+        inputs, outputs = (os.path.join(self.folder, model + end) for end in (".inputs.safetensors", ".out.safetensors"))
+        commands = {"tenon": [tenon, "run", hybrid, "--inputs", inputs, "-o", outputs],
+                    "python": [python, "-W", "ignore", "-c", call, source]}
+        took, peak = {name: [] for name in commands}, {}
+        for _ in range(rounds):
+            for name, command in commands.items():
+                start = time.perf_counter()
+                child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                _, status, usage = os.wait4(child.pid, 0)
+                if status != 0:
+                    raise RuntimeError(f"{name} can't run {model}")
+                took[name].append(((time.perf_counter() - start) * 1e9, (usage.ru_utime + usage.ru_stime) * 1e9))
+                peak[name] = usage.ru_maxrss / 1e3
+        self.emit(f"start to first result: {model}", 1, best(took["tenon"]), best(took["python"]), f">= {goal}x",
+                  lambda ratio: ratio >= goal, peak_mb=peak, file_mb=round(os.path.getsize(source) / 1e6, 1))
+
     def tool(self, metric, n, path, goal_ms, goal_mb, *, reps=20):
         """A fresh `tenon info`: its time, and the most memory it held."""
         runs, peak = [], 0
@@ -322,6 +348,7 @@ def execute(run):
     for model in make_models(run):
         for threads in (1,) if run.quick else (1, 2):
             run.execute(model, threads, engines)
+        run.first_result(model)
 
 
 GROUPS = {"join": join, "pt2": pt2, "run": execute}
