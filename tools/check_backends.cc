@@ -15,6 +15,7 @@
 #include "runtime/scalar_boundary.h"
 #include "runtime/session.h"
 #include "size_text.h"
+#include "support/counted.h"
 #include "tensor_elements.h"
 
 namespace tenon::tools {

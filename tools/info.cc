@@ -11,6 +11,7 @@
 #include "size_text.h"
 #include "source_file.h"
 #include "summary.h"
+#include "support/counted.h"
 #include "verbs.h"
 #include "verdict.h"
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "size_text.h"
+#include "support/counted.h"
 
 namespace tenon::tools {
 namespace {

@@ -10,6 +10,7 @@
 #include "json_writer.h"
 #include "scan/scan.h"
 #include "size_text.h"
+#include "support/counted.h"
 
 namespace tenon::tools {
 namespace {

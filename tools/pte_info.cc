@@ -6,6 +6,7 @@
 #include "pte_summary.h"
 #include "pte_verbs.h"
 #include "size_text.h"
+#include "support/counted.h"
 #include "support/mapped_file.h"
 #include "verdict.h"
 

@@ -6,16 +6,13 @@
 #include <vector>
 
 #include "json_writer.h"
+#include "support/counted.h"
 
 namespace tenon::tools {
 namespace {
 
 // Nodes shown of each group of refusals.
 constexpr size_t kShownNodes = 5;
-
-std::string Count(uint64_t n, std::string_view noun) {
-  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
-}
 
 std::string BoundaryText(const std::vector<BoundaryValue>& values,
                          std::string_view noun) {

@@ -10,6 +10,7 @@
 #include "findings.h"
 #include "json_writer.h"
 #include "source_file.h"
+#include "support/counted.h"
 #include "verbs.h"
 #include "verdict.h"
 
@@ -37,10 +38,6 @@ struct ScannedFile {
   Diagnostics findings{kMaxCollected};
   bool was_read = false;
 };
-
-std::string Count(uint64_t n, std::string_view noun) {
-  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
-}
 
 // "danger", "caution", "clean"; "unknown" when it couldn't be looked at.
 std::string_view VerdictOf(const ScannedFile& file) {

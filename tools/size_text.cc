@@ -19,8 +19,4 @@ std::string ByteText(uint64_t bytes) {
   return buffer;
 }
 
-std::string Count(uint64_t n, std::string_view noun) {
-  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
-}
-
 }  // namespace tenon::tools

@@ -2,6 +2,7 @@
 #include "console.h"
 #include "read_program.h"
 #include "size_text.h"
+#include "support/counted.h"
 #include "verbs.h"
 #include "verdict.h"
 #include "verify/verify.h"

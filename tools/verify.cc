@@ -5,6 +5,7 @@
 #include "pte_verbs.h"
 #include "read_program.h"
 #include "size_text.h"
+#include "support/counted.h"
 #include "verbs.h"
 #include "verdict.h"
 

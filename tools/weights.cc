@@ -5,6 +5,7 @@
 #include "read_program.h"
 #include "size_text.h"
 #include "stats_table.h"
+#include "support/counted.h"
 #include "verbs.h"
 #include "verdict.h"
 #include "verify/verify.h"

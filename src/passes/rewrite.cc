@@ -5,14 +5,11 @@
 
 #include "passes/name_outputs.h"
 #include "passes/remove_dead_code.h"
+#include "support/counted.h"
 #include "verify/verify.h"
 
 namespace tenon {
 namespace {
-
-std::string Count(uint64_t n, std::string_view noun) {
-  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
-}
 
 class Rewriter {
  public:
