@@ -10,11 +10,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "backends/cpu/dnnl_convolution.h"
 #include "backends/cpu/packed_weights.h"
 #include "backends/cpu/plan.h"
 #include "backends/cpu/pointwise_step.h"
@@ -58,11 +60,27 @@ class PlanBuilder {
   void Emit(std::unique_ptr<Step> step, std::span<const Tensor> reads,
             std::span<const Tensor> writes);
   void EmitPointwise(TileProgram program);
+  void EmitConvolution(DnnlConvolutionShape shape);
 
   // `to` = `from`, cast and broadcast. False when there is no such cast.
   bool EmitCopy(const Tensor& from, const Tensor& to);
   // The tensor itself when it is contiguous, else a copy.
   Tensor Contiguous(const Tensor& tensor);
+
+  // --- tensors with their channels last (channels_last.h) ---
+
+  // The tensor itself, if its channels are last, or its twin; else undefined.
+  Tensor FindChannelsLast(const Tensor& tensor) const;
+  // Makes the twin if there is none. Undefined when memory or the copy fails.
+  Tensor InChannelsLast(const Tensor& tensor);
+  // For a step that is about to compute `result` with its channels last: what
+  // to write. Undefined when it is too large.
+  Tensor NewChannelsLast(const Tensor& result);
+  // Once that is written: `last` is the twin of `result`, which gets a copy.
+  // Nothing happens when they are one.
+  void SetChannelsLast(const Tensor& result, const Tensor& last);
+
+  // --- writing in place ---
 
   // For an operator that overwrites part of `target`: the tensor to write.
   // Constants become arena buffers that start as a copy of them.
@@ -76,11 +94,18 @@ class PlanBuilder {
  private:
   struct PlannedStep {
     std::unique_ptr<Step> step;
-    PointwiseStep* pointwise = nullptr;  // `step`, if it is one
+    // `step`, if it is one.
+    PointwiseStep* pointwise = nullptr;
+    DnnlConvolutionStep* convolution = nullptr;
     std::vector<uint32_t> reads, writes;
   };
 
   explicit PlanBuilder(const PlanRequest& request) : request_(request) {}
+
+  // A tensor and the same elements with their channels last.
+  struct Twins {
+    Tensor tensor, last;
+  };
 
   uint32_t AddBuffer(BufferKind kind, size_t size_bytes);
   uint32_t BufferOf(const Tensor& tensor);
@@ -91,14 +116,25 @@ class PlanBuilder {
   bool Store(NodeId node, std::vector<RuntimeValue> results);
   void Retarget(const Storage* from, const std::shared_ptr<Storage>& to);
   Status PlanOutputs(Diagnostics& diags);
+  void Append(PlannedStep planned);
+  void ForgetTwins(uint32_t written);
 
   // --- over all steps; in plan_passes.cc ---
   void DropUnusedSteps();
+  void FindTouches();
   void MergePointwiseSteps();
   bool TryMerge(size_t producer, size_t consumer);
   bool WritesBetween(uint32_t buffer, size_t first, size_t last) const;
   void PlaceBuffers();
   std::unique_ptr<Plan> Finish();
+
+  // --- elementwise steps into convolutions; in plan_fusion.cc ---
+  void FuseConvolutions();
+  size_t FindOnlyReader(size_t convolution) const;
+  bool TryFuse(size_t convolution, size_t reader);
+  std::optional<DnnlConvolutionShape> Fused(size_t convolution,
+                                            size_t reader) const;
+  bool PrepareConvolutions();
 
   const PlanRequest& request_;
   std::vector<RuntimeValue> values_;  // by ValueId
@@ -107,9 +143,10 @@ class PlanBuilder {
       stand_ins_;  // by buffer; keeps ids apart
   std::unordered_map<const Storage*, uint32_t> buffer_of_storage_;
   std::unordered_map<std::string, Ref> tiles_;
+  std::unordered_map<uint32_t, Twins> twins_;  // by the tensor's buffer
   std::vector<PlannedStep> steps_;
   std::vector<PlannedOutput> outputs_;
-  // While merging: the steps that touch each buffer, in order.
+  // While steps are merged: those that touch each buffer, in order.
   std::vector<std::vector<size_t>> touches_;
   std::vector<uint32_t> group_of_buffer_;  // buffers that share their memory
   PlanSizes sizes_;

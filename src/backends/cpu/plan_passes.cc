@@ -82,7 +82,7 @@ bool PlanBuilder::TryMerge(size_t producer, size_t consumer) {
   return true;
 }
 
-void PlanBuilder::MergePointwiseSteps() {
+void PlanBuilder::FindTouches() {
   touches_.assign(buffers_.size(), {});
   for (size_t s = 0; s < steps_.size(); ++s) {
     const auto touch = [&](uint32_t b) {
@@ -93,6 +93,10 @@ void PlanBuilder::MergePointwiseSteps() {
     for (const uint32_t b : steps_[s].reads) touch(b);
     for (const uint32_t b : steps_[s].writes) touch(b);
   }
+}
+
+void PlanBuilder::MergePointwiseSteps() {
+  FindTouches();
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (steps_[s].pointwise == nullptr) continue;
     for (bool changed = true; changed;) {

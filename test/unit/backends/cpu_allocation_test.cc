@@ -103,7 +103,7 @@ const Case kCases[] = {
      "convolution_dnnl"},
     {"own_convolution",
      [](RegionBuilder& b, RandomTensors& random) {
-       return Convolution(b, random, 16, 1);
+       return Convolution(b, random, 4, 1);
      },
      "convolution\n"},
     {"depthwise_convolution",
