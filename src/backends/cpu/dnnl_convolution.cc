@@ -17,6 +17,11 @@ memory::desc ResultOf(const DnnlConvolutionShape& s) {
                       kFloat, Tag::nhwc);
 }
 
+bool HasArgument(const ConvolutionPostOp& op) {
+  return op.kind == ConvolutionPostOp::Kind::kChannel ||
+         op.kind == ConvolutionPostOp::Kind::kElement;
+}
+
 memory::desc PerChannel(const DnnlConvolutionShape& s) {
   return memory::desc({1, s.out_channels, 1, 1}, kFloat, Tag::nhwc);
 }
@@ -50,6 +55,9 @@ dnnl::primitive_attr AttributesOf(const DnnlConvolutionShape& s) {
         break;
       case Kind::kElement:
         ops.append_binary(op.algorithm, ResultOf(s));
+        break;
+      case Kind::kSum:
+        ops.append_sum(1.0f);
         break;
     }
   }
@@ -114,7 +122,7 @@ std::optional<size_t> DnnlConvolutionStep::Prepare(PackedWeights& weights,
   }
   for (size_t i = 0; i < shape_.post_ops.size(); ++i) {
     const ConvolutionPostOp& op = shape_.post_ops[i];
-    if (op.kind == ConvolutionPostOp::Kind::kActivation) continue;
+    if (!HasArgument(op)) continue;
     const bool is_channel = op.kind == ConvolutionPostOp::Kind::kChannel;
     arguments.push_back(
         {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
@@ -170,8 +178,7 @@ bool DnnlConvolutionStep::Run(Frame& frame) {
     pointers_[next++] = Bias(frame, scratch);
   }
   for (const ConvolutionPostOp& op : shape_.post_ops) {
-    if (op.kind == ConvolutionPostOp::Kind::kActivation) continue;
-    pointers_[next++] = frame.at<void>(op.operand);
+    if (HasArgument(op)) pointers_[next++] = frame.at<void>(op.operand);
   }
   const bool ok = weight != nullptr && convolution_.Run(stream_, pointers_);
   return ok || frame.Fail("oneDNN could not run a convolution");

@@ -32,6 +32,7 @@ struct ConvolutionPostOp {
     kActivation,  // algorithm, alpha, beta
     kChannel,     // algorithm with an operand per output channel
     kElement,     // algorithm with an operand that lies as the result does
+    kSum,         // added to what lies in the result's place: `operand`
   };
   Kind kind = Kind::kActivation;
   dnnl::algorithm algorithm = dnnl::algorithm::undef;

@@ -60,6 +60,7 @@ Expected<std::unique_ptr<Plan>> PlanBuilder::Build(const PlanRequest& request,
   builder.DropUnusedSteps();
   builder.FuseConvolutions();
   builder.MergePointwiseSteps();
+  builder.SumInPlace();
   if (!builder.PrepareConvolutions()) {
     return diags.Error(Rule::kRun01)
            << "backend cpu: oneDNN cannot run a convolution that it took";

@@ -134,6 +134,8 @@ class PlanBuilder {
   bool TryFuse(size_t convolution, size_t reader);
   std::optional<DnnlConvolutionShape> Fused(size_t convolution,
                                             size_t reader) const;
+  void SumInPlace();
+  void SumInPlace(size_t convolution);
   bool PrepareConvolutions();
 
   const PlanRequest& request_;

@@ -196,16 +196,26 @@ class EpilogueReader {
       }
       return Push(Activation(algorithm::eltwise_clip, -kInfinity, number));
     }
-    if (op == TileOp::kMul) {
-      return Push(Activation(algorithm::eltwise_linear, number, 0));
+    if (op != TileOp::kMul && op != TileOp::kAdd) return false;
+    const bool is_product = op == TileOp::kMul;
+    if (!shape_.post_ops.empty() &&
+        shape_.post_ops.back().algorithm == algorithm::eltwise_linear) {
+      PostOp& last = shape_.post_ops.back();
+      if (is_product) last.alpha *= number;
+      last.beta = is_product ? last.beta * number : last.beta + number;
+      return true;
     }
-    if (op == TileOp::kAdd) {
-      return Push(Activation(algorithm::eltwise_linear, 1, number));
-    }
-    return false;
+    return Push(is_product ? Activation(algorithm::eltwise_linear, number, 0)
+                           : Activation(algorithm::eltwise_linear, 1, number));
   }
 
+  // oneDNN 2.6 gives two activations of one kind the parameters of the first.
   bool Push(const PostOp& op) {
+    if (op.kind == PostOp::Kind::kActivation) {
+      for (const PostOp& other : shape_.post_ops) {
+        if (other.algorithm == op.algorithm) return false;
+      }
+    }
     shape_.post_ops.push_back(op);
     return true;
   }
@@ -303,6 +313,47 @@ void PlanBuilder::FuseConvolutions() {
     }
   }
   std::erase_if(steps_, [](const PlannedStep& s) { return s.step == nullptr; });
+}
+
+// A residual that is added may be where the result goes, if nobody needs it
+// any more: oneDNN has faster kernels for that.
+void PlanBuilder::SumInPlace(size_t convolution) {
+  DnnlConvolutionStep& step = *steps_[convolution].convolution;
+  DnnlConvolutionShape shape = step.shape();
+  const Buffer& out = buffers_[shape.out.buffer];
+  if (out.kind != BufferKind::kArena ||
+      touches_[shape.out.buffer].front() != convolution ||
+      shape.out.offset_bytes != 0) {
+    return;
+  }
+  for (PostOp& op : shape.post_ops) {
+    const uint32_t b = op.operand.buffer;
+    if (op.kind != PostOp::Kind::kElement ||
+        op.algorithm != algorithm::binary_add || op.operand.offset_bytes != 0 ||
+        buffers_[b].kind != BufferKind::kArena ||
+        buffers_[b].size_bytes != out.size_bytes ||
+        touches_[b].back() != convolution || b == shape.x.buffer ||
+        b == shape.weight.buffer ||
+        (shape.has_bias && b == shape.bias.buffer)) {
+      continue;
+    }
+    const auto num_uses = std::count_if(
+        shape.post_ops.begin(), shape.post_ops.end(), [&](const PostOp& other) {
+          return other.kind != PostOp::Kind::kActivation &&
+                 other.operand.buffer == b;
+        });
+    if (num_uses != 1) continue;
+    op.kind = PostOp::Kind::kSum;
+    if (DnnlConvolutionStep::IsFast(shape)) step.set_shape(std::move(shape));
+    return;
+  }
+}
+
+void PlanBuilder::SumInPlace() {
+  FindTouches();
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    if (steps_[s].convolution != nullptr) SumInPlace(s);
+  }
 }
 
 bool PlanBuilder::PrepareConvolutions() {
