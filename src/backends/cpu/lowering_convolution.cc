@@ -194,16 +194,19 @@ bool Pair(KernelCall& call, const Sizes& given, int64_t rank, int64_t single,
   return true;
 }
 
-// Below this many multiplications a call of oneDNN costs more than it saves,
-// where the channels are last already, where they aren't, and where the weights
-// are packed in each run.
+// Below this many multiplications own loops are faster: between tensors whose
+// channels are last already, where input and result are reordered, and where
+// the weights are packed in each run.
 constexpr int64_t kLargeInOrder = int64_t{1} << 15;
-constexpr int64_t kLarge = int64_t{1} << 19;
+constexpr int64_t kLarge = int64_t{1} << 18;
 constexpr int64_t kLargeUnpacked = int64_t{4} << 20;
+// One filter per channel: the own loop goes over a plane tap by tap.
+constexpr int64_t kLargeDepthwise = int64_t{1} << 12;
 
 bool IsWorthDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
                  const Tensor& weight, const Tensor& out) {
   const int64_t work = NumElements({out.numel(), s.patch()});
+  if (s.is_depthwise() && s.groups > 1) return work >= kLargeDepthwise;
   if (!b.SourceOf(weight).is_fixed) return work >= kLargeUnpacked;
   return work >= (b.FindChannelsLast(x).defined() ? kLargeInOrder : kLarge);
 }

@@ -60,6 +60,8 @@ Expected<std::unique_ptr<Plan>> PlanBuilder::Build(const PlanRequest& request,
   builder.DropUnusedSteps();
   builder.FuseConvolutions();
   builder.MergePointwiseSteps();
+  // Some steps are one for a convolution only now: x * sigmoid(x).
+  builder.FuseConvolutions();
   builder.SumInPlace();
   if (!builder.PrepareConvolutions()) {
     return diags.Error(Rule::kRun01)

@@ -49,7 +49,12 @@ class EpilogueReader {
     }
     if (!FindResult()) return std::nullopt;
     for (size_t c = 0; c < program_.code.size(); ++c) {
-      if (!Add(program_.code[c])) return std::nullopt;
+      if (IsSilu(c)) {
+        ++c;
+        if (!Push(Activation(algorithm::eltwise_swish, 1))) return std::nullopt;
+      } else if (!Add(program_.code[c])) {
+        return std::nullopt;
+      }
       current_ = ~static_cast<TileRegister>(c);
     }
     if (program_.result != current_ || shape_.post_ops.size() > kMaxPostOps) {
@@ -74,7 +79,7 @@ class EpilogueReader {
       if (found || !IsElement(access) || !(access.ref == shape_.out)) {
         return false;
       }
-      current_ = static_cast<TileRegister>(i);
+      current_ = result_ = static_cast<TileRegister>(i);
       found = true;
     }
     return found;
@@ -103,6 +108,19 @@ class EpilogueReader {
     return value;
   }
 
+  // x * sigmoid(x), in two instructions.
+  bool IsSilu(size_t at) const {
+    if (at + 1 >= program_.code.size()) return false;
+    const TileInstruction& code = program_.code[at];
+    const TileInstruction& next = program_.code[at + 1];
+    const TileRegister gate = ~static_cast<TileRegister>(at);
+    return code.op == TileOp::kSigmoid && code.dtype == DType::kFloat32 &&
+           code.inputs[0] == current_ && next.op == TileOp::kMul &&
+           next.dtype == DType::kFloat32 &&
+           ((next.inputs[0] == current_ && next.inputs[1] == gate) ||
+            (next.inputs[0] == gate && next.inputs[1] == current_));
+  }
+
   bool Add(const TileInstruction& code) {
     if (code.dtype != DType::kFloat32) return false;
     if (code.num_inputs == 1) {
@@ -112,7 +130,7 @@ class EpilogueReader {
     const bool is_first = code.inputs[0] == current_;
     const TileRegister other = code.inputs[is_first ? 1 : 0];
     if ((!is_first && code.inputs[1] != current_) || other < 0 ||
-        other == current_) {
+        other == result_) {
       return false;
     }
     return AddBinary(code.op, other);
@@ -223,7 +241,8 @@ class EpilogueReader {
   const TileProgram& program_;
   const std::vector<Buffer>& buffers_;
   DnnlConvolutionShape shape_;
-  TileRegister current_ = 0;
+  TileRegister result_ = 0;   // the convolution's, which nobody will have
+  TileRegister current_ = 0;  // what the work so far gives
 };
 
 }  // namespace

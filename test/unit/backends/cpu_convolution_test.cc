@@ -308,6 +308,8 @@ TEST(CpuConvolutionTest, Activations) {
           {"relu", [](Net& n, ValueId x) { return n.Relu(x); }},
           {"relu6", [](Net& n, ValueId x) { return n.Relu6(x); }},
           {"silu", [](Net& n, ValueId x) { return n.Unary("silu", x); }},
+          {"product with sigmoid",
+           [](Net& n, ValueId x) { return n.Mul(x, n.Unary("sigmoid", x)); }},
           {"sigmoid", [](Net& n, ValueId x) { return n.Unary("sigmoid", x); }},
           {"hardswish",
            [](Net& n, ValueId x) { return n.Unary("hardswish", x); }},
@@ -409,6 +411,14 @@ TEST(CpuConvolutionTest, ResultAddedToItself) {
   const ValueId y = net.Conv(net.Input({1, 8, 20, 20}), 16);
   const ValueId z = net.Conv(net.Add(y, y), 16);
   Check(net, {net.Mul(z, net.Unary("sigmoid", z))});
+}
+
+// Elementwise work that goes back to the result is no chain.
+TEST(CpuConvolutionTest, ResultNeededAgain) {
+  Net net;
+  const ValueId y = net.Conv(net.Input({1, 8, 20, 20}), 16);
+  const ValueId z = net.Conv(net.Add(net.Relu(y), y), 16);
+  Check(net, {net.Mul(net.Unary("sigmoid", net.Relu(z)), z)});
 }
 
 TEST(CpuConvolutionTest, Gates) {
