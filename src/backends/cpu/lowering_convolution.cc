@@ -201,7 +201,7 @@ constexpr int64_t kLargeInOrder = int64_t{1} << 15;
 constexpr int64_t kLarge = int64_t{1} << 18;
 constexpr int64_t kLargeUnpacked = int64_t{4} << 20;
 // One filter per channel: the own loop goes over a plane tap by tap.
-constexpr int64_t kLargeDepthwise = int64_t{1} << 12;
+constexpr int64_t kLargeDepthwise = int64_t{1} << 9;
 
 bool IsWorthDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
                  const Tensor& weight, const Tensor& out) {

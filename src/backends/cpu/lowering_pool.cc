@@ -189,16 +189,15 @@ bool SetSizes(KernelCall& call, const Tensor& x, bool ceil_mode, PoolShape* s) {
 }
 
 // Leading dimensions are planes, unless the channels are last.
-bool MakePlanes(PlanBuilder& b, KernelCall& call, bool has_indices, Tensor* x,
+bool MakePlanes(PlanBuilder& b, KernelCall& call, Tensor* x,
                 MemoryFormat* format) {
   if (!NeedFloat32(call, {*x})) return false;
   if (x->dim() != 3 && x->dim() != 4) {
     return call.Fail("expected 3 or 4 dimensions, found " + x->ToString());
   }
   *format = SuggestedFormat(*x);
-  const Tensor last = x->dim() == 4 && x->size(1) > 1 && !has_indices
-                          ? b.FindChannelsLast(*x)
-                          : Tensor();
+  const Tensor last =
+      x->dim() == 4 && x->size(1) > 1 ? b.FindChannelsLast(*x) : Tensor();
   *x = last.defined() ? last : b.Contiguous(*x);
   return x->defined() || call.Fail("cannot copy the input");
 }
@@ -214,11 +213,7 @@ bool EmitPool(PlanBuilder& b, KernelCall& call, const Tensor& x,
   const bool is_last = !x.is_contiguous();
   const Tensor out =
       b.NewTensor(DType::kFloat32, sizes, StridesFor(sizes, format));
-  Tensor indices;
-  if (s.has_indices) indices = b.NewTensor(DType::kInt64, sizes);
-  if (!out.defined() || (s.has_indices && !indices.defined())) {
-    return call.Fail("the result is too large");
-  }
+  if (!out.defined()) return call.Fail("the result is too large");
   if (s.in_plane() > std::numeric_limits<int32_t>::max()) {
     return call.Fail("planes of 2^31 elements or more");
   }
@@ -236,9 +231,8 @@ bool EmitPool(PlanBuilder& b, KernelCall& call, const Tensor& x,
     }
     s.x = b.RefOf(x);
     s.out = b.RefOf(computed);
-    if (s.has_indices) s.indices = b.RefOf(indices);
     const Tensor reads[] = {x};
-    const Tensor writes[] = {computed, indices};
+    const Tensor writes[] = {computed};
     b.Emit(std::make_unique<PoolStep>(s), reads, writes);
     if (is_last) {
       b.SetChannelsLast(out, computed);
@@ -247,11 +241,33 @@ bool EmitPool(PlanBuilder& b, KernelCall& call, const Tensor& x,
     }
   }
   call.Return(out);
-  if (s.has_indices) {
-    indices = InFormat(b, indices, format);
-    if (!indices.defined()) return call.Fail("cannot copy the indices");
-    call.Return(indices);
+  return true;
+}
+
+// The indices come from a step of their own, that finds the maxima once more:
+// mostly nobody wants them, and the step is dropped.
+bool EmitIndices(PlanBuilder& b, KernelCall& call, MemoryFormat format,
+                 PoolShape s) {
+  const Sizes sizes = call.results()[0].tensor().sizes();
+  const Tensor x = b.Contiguous(call.tensor(0));
+  const Tensor maxima = b.NewTensor(DType::kFloat32, sizes);
+  Tensor indices = b.NewTensor(DType::kInt64, sizes);
+  if (!x.defined() || !maxima.defined() || !indices.defined()) {
+    return call.Fail("the result is too large");
   }
+  if (indices.numel() > 0) {
+    s.has_indices = true;
+    s.planes = indices.numel() / s.out_plane();
+    s.x = b.RefOf(x);
+    s.out = b.RefOf(maxima);
+    s.indices = b.RefOf(indices);
+    const Tensor reads[] = {x};
+    const Tensor writes[] = {maxima, indices};
+    b.Emit(std::make_unique<MaxPoolStep>(s), reads, writes);
+  }
+  indices = InFormat(b, indices, format);
+  if (!indices.defined()) return call.Fail("cannot copy the indices");
+  call.Return(indices);
   return true;
 }
 
@@ -260,9 +276,8 @@ bool MaxPool(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor x = call.tensor(0);
   MemoryFormat format;
   PoolShape s;
-  s.has_indices = kWithIndices;
   const Sizes stride = call.Ints(2);
-  if (!MakePlanes(b, call, s.has_indices, &x, &format) ||
+  if (!MakePlanes(b, call, &x, &format) ||
       !Pair(call, call.Ints(1), 1, s.kernel) ||
       !Pair(call, stride.empty() ? call.Ints(1) : stride, 1, s.stride) ||
       !Pair(call, call.Ints(3), 0, s.padding) ||
@@ -270,7 +285,8 @@ bool MaxPool(PlanBuilder& b, KernelCall& call, const Lowering&) {
       !SetSizes(call, x, call.Bool(5), &s)) {
     return false;
   }
-  return EmitPool<MaxPoolStep>(b, call, x, format, s);
+  return EmitPool<MaxPoolStep>(b, call, x, format, s) &&
+         (!kWithIndices || EmitIndices(b, call, format, s));
 }
 
 bool AveragePool(PlanBuilder& b, KernelCall& call, const Lowering&) {
@@ -283,7 +299,7 @@ bool AveragePool(PlanBuilder& b, KernelCall& call, const Lowering&) {
     s.divisor = call.Int(6);
     if (s.divisor == 0) return call.Fail("divisor_override is 0");
   }
-  if (!MakePlanes(b, call, s.has_indices, &x, &format) ||
+  if (!MakePlanes(b, call, &x, &format) ||
       !Pair(call, call.Ints(1), 1, s.kernel) ||
       !Pair(call, stride.empty() ? call.Ints(1) : stride, 1, s.stride) ||
       !Pair(call, call.Ints(3), 0, s.padding) ||
@@ -297,7 +313,7 @@ bool AdaptiveAveragePool(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor x = call.tensor(0);
   MemoryFormat format;
   PoolShape s;
-  if (!MakePlanes(b, call, s.has_indices, &x, &format) ||
+  if (!MakePlanes(b, call, &x, &format) ||
       !Pair(call, call.Ints(1), 0, s.out_size)) {
     return false;
   }

@@ -588,6 +588,16 @@ TEST(CpuConvolutionTest, Pools) {
   }
 }
 
+TEST(CpuConvolutionTest, UnusedIndicesCostNothing) {
+  Net net;
+  const ValueId x = net.Conv(net.Input({1, 8, 24, 24}), 32);
+  const ValueId pooled =
+      net.b.Ops("aten.max_pool2d_with_indices.default",
+                {{"self", x}, {"kernel_size", Ints{2, 2}}})[0];
+  const std::string plan = Check(net, {net.Conv(pooled, 8)});
+  EXPECT_EQ(Count(plan, "max_pool"), 1) << plan;
+}
+
 TEST(CpuConvolutionTest, PoolsKeepTheChannelsLast) {
   NEED_FAST_CONVOLUTIONS();
   Net net;
