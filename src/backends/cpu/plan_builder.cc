@@ -226,6 +226,8 @@ bool PlanBuilder::EmitCopy(const Tensor& from, const Tensor& to) {
 
 Tensor PlanBuilder::Contiguous(const Tensor& tensor) {
   if (tensor.is_contiguous()) return tensor;
+  const Tensor view = ViewOfTwin(tensor);
+  if (view.defined() && view.is_contiguous()) return view;
   Tensor copy = NewTensor(tensor.dtype(), tensor.sizes());
   if (copy.defined() && !EmitCopy(tensor, copy)) return Tensor();
   return copy;
@@ -253,6 +255,43 @@ Tensor PlanBuilder::FindChannelsLast(const Tensor& tensor) const {
       known.dtype() == tensor.dtype() && known.sizes() == tensor.sizes() &&
       known.strides() == tensor.strides() && known.offset() == tensor.offset();
   return is_same ? at->second.last : Tensor();
+}
+
+Tensor PlanBuilder::ViewOfTwin(const Tensor& view) const {
+  const auto buffer = buffer_of_storage_.find(view.storage().get());
+  if (buffer == buffer_of_storage_.end()) return Tensor();
+  const auto at = twins_.find(buffer->second);
+  if (at == twins_.end() || view.numel() == 0) return Tensor();
+  const Tensor& known = at->second.tensor;
+  if (!known.is_contiguous() || known.dtype() != view.dtype() ||
+      view.offset() < known.offset()) {
+    return Tensor();
+  }
+  // An element lies in the tensor at (n * channels + c) * plane + i, in the
+  // twin at (n * plane + i) * channels + c. A step of the view goes along one
+  // of n, c and i, as long as it never carries into the next.
+  const int64_t channels = known.size(1);
+  const int64_t image = known.numel() / known.size(0);
+  const int64_t plane = image / channels;
+  const int64_t start = view.offset() - known.offset();
+  int64_t last_channel = start % image / plane, last_pixel = start % plane;
+  const int64_t offset = start / image * image + last_pixel * channels +
+                         last_channel + at->second.last.offset();
+  Sizes strides;
+  for (int64_t d = 0; d < view.dim(); ++d) {
+    const int64_t step = view.stride(d), reach = step * (view.size(d) - 1);
+    if (step % image == 0) {
+      strides.push_back(step);
+    } else if (step % plane == 0) {
+      strides.push_back(step / plane);
+      last_channel += reach / plane;
+    } else {
+      strides.push_back(step * channels);
+      last_pixel += reach;
+    }
+  }
+  if (last_channel >= channels || last_pixel >= plane) return Tensor();
+  return at->second.last.View(view.sizes(), strides, offset);
 }
 
 Tensor PlanBuilder::InChannelsLast(const Tensor& tensor) {

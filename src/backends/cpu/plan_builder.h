@@ -64,13 +64,16 @@ class PlanBuilder {
 
   // `to` = `from`, cast and broadcast. False when there is no such cast.
   bool EmitCopy(const Tensor& from, const Tensor& to);
-  // The tensor itself when it is contiguous, else a copy.
+  // For reading: the tensor itself when it is contiguous, the same elements
+  // elsewhere when those are, else a copy.
   Tensor Contiguous(const Tensor& tensor);
 
   // --- tensors with their channels last (channels_last.h) ---
 
   // The tensor itself, if its channels are last, or its twin; else undefined.
   Tensor FindChannelsLast(const Tensor& tensor) const;
+  // A view of a tensor that has a twin, as a view of the twin; else undefined.
+  Tensor ViewOfTwin(const Tensor& view) const;
   // Makes the twin if there is none. Undefined when memory or the copy fails.
   Tensor InChannelsLast(const Tensor& tensor);
   // For a step that is about to compute `result` with its channels last: what

@@ -1,6 +1,7 @@
 #include "backends/cpu/pointwise_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/cpu/channels_last.h"
 #include "backends/cpu/constants.h"
@@ -105,6 +106,15 @@ TileValue PointwiseBuilder::Load(const Tensor& tensor) {
   const Tensor expanded =
       last.defined() ? last : ExpandTo(tensor, out_.sizes());
   TileAccess access = Access(expanded, expanded.strides());
+  if (access.kind == TileAccess::Kind::kStrided && !last.defined() &&
+      tensor.sizes() == out_.sizes()) {
+    // A permuted tensor whose twin lies just so.
+    const Tensor view = builder_->ViewOfTwin(tensor);
+    if (view.defined()) {
+      TileAccess other = Access(view, view.strides());
+      if (other.kind == TileAccess::Kind::kLinear) access = std::move(other);
+    }
+  }
   if (tensor.numel() == 1 && program_.count > 1 &&
       builder_->is_constant(tensor)) {
     access.kind = TileAccess::Kind::kBlock;

@@ -464,6 +464,57 @@ TEST(CpuConvolutionTest, ViewsOfAResult) {
         {flat, last, part, net.Conv(part, 8), net.Conv(x, 8), net.Relu(last)});
 }
 
+// Where the channels are wanted last, nothing is copied.
+TEST(CpuConvolutionTest, PermutedResults) {
+  Net net;
+  ValueId v = net.Conv(net.Input({2, 8, 12, 14}), 24);
+  for (int i = 0; i < 2; ++i) {
+    ValueId y = net.b.Op("aten.permute.default",
+                         {{"self", v}, {"dims", Ints{0, 2, 3, 1}}});
+    y = net.b.Op("aten.layer_norm.default",
+                 {{"input", y}, {"normalized_shape", Ints{24}}});
+    y = net.b.Op("aten.linear.default",
+                 {{"input", y}, {"weight", net.Weight({24, 24})}});
+    y = net.b.Op("aten.permute.default",
+                 {{"self", y}, {"dims", Ints{0, 3, 1, 2}}});
+    v = net.Conv(net.Add(v, y), 24);
+  }
+  const ValueId flat =
+      net.b.Op("aten.flatten.using_ints", {{"self", v}, {"start_dim", 2}});
+  ValueId tokens = net.b.Op("aten.transpose.int",
+                            {{"self", flat}, {"dim0", 1}, {"dim1", 2}});
+  tokens = net.b.Op("aten.softmax.int", {{"self", tokens}, {"dim", -1}});
+  const std::string plan = Check(net, {tokens});
+  if (HasFastConvolutions()) {
+    EXPECT_EQ(Count(plan, "transpose"), 1) << plan;
+  }
+}
+
+TEST(CpuConvolutionTest, PartsOfPermutedResults) {
+  Net net;
+  const ValueId x = net.Relu(net.Conv(net.Input({3, 8, 12, 14}), 20));
+  const auto permuted = [&](Ints dims) {
+    return net.b.Op("aten.permute.default", {{"self", x}, {"dims", dims}});
+  };
+  std::vector<ValueId> outputs;
+  for (const Ints& dims : {Ints{0, 2, 3, 1}, Ints{2, 3, 0, 1}, Ints{3, 2, 1, 0},
+                           Ints{0, 3, 2, 1}, Ints{1, 0, 2, 3}}) {
+    for (int64_t dim = 0; dim < 4; ++dim) {
+      for (const int64_t step : {1, 2}) {
+        const ValueId part =
+            net.b.Op("aten.slice.Tensor", {{"self", permuted(dims)},
+                                           {"dim", dim},
+                                           {"start", 1},
+                                           {"step", step}});
+        outputs.push_back(
+            net.b.Op("aten.softmax.int", {{"self", part}, {"dim", -1}}));
+        outputs.push_back(net.Relu(part));
+      }
+    }
+  }
+  Check(net, outputs);
+}
+
 TEST(CpuConvolutionTest, WritesInPlace) {
   Net net;
   ValueId x = net.Conv(net.Input({1, 8, 20, 20}), 16);
