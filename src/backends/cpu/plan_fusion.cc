@@ -199,6 +199,7 @@ class EpilogueReader {
 
   bool AddNumber(TileOp op, float number) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    if (number != number) return false;  // a bound that nothing keeps
     if (op == TileOp::kMax) {
       return Push(Activation(algorithm::eltwise_clip, number, kInfinity));
     }

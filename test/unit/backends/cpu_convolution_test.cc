@@ -413,6 +413,33 @@ TEST(CpuConvolutionTest, ResultAddedToItself) {
   Check(net, {net.Mul(z, net.Unary("sigmoid", z))});
 }
 
+// Sums before, between and after activations, of one tensor and of several, in
+// the place of the residual and elsewhere.
+TEST(CpuConvolutionTest, SumsAmongActivations) {
+  const char* names[] = {"relu", "silu", "sigmoid", "hardswish"};
+  for (const int64_t kernel : {1, 3}) {
+    for (const int64_t groups : {1, 16}) {
+      for (const bool lives_on : {false, true}) {
+        for (const char* first : names) {
+          for (const char* second : names) {
+            Net net;
+            const ValueId input = net.Input({1, 8, 20, 20});
+            const ValueId a = net.Conv(input, 16), b = net.Conv(input, 16);
+            const ValueId c = net.Unary("erf", net.Conv(input, 16));
+            ValueId v = net.Conv(a, 16, {.kernel = kernel, .groups = groups});
+            v = net.Add(b, net.Unary(first, net.BatchNorm(v)));
+            v = net.Mul(net.Unary(second, net.Add(v, c)), b);
+            std::vector<ValueId> outputs = {net.Add(v, a)};
+            if (lives_on) outputs.push_back(net.Conv(net.Add(a, c), 8));
+            SCOPED_TRACE(std::string(first) + ", " + second);
+            Check(net, outputs);
+          }
+        }
+      }
+    }
+  }
+}
+
 // Elementwise work that goes back to the result is no chain.
 TEST(CpuConvolutionTest, ResultNeededAgain) {
   Net net;

@@ -242,7 +242,8 @@ void Pool(const float* x, float* out, int64_t* indices, const PoolArgs& p) {
 // The taps of one window.
 struct Window {
   Taps rows, columns;
-  const float* start;  // of the first tap, which may lie outside
+  const float* plane;
+  int64_t start;  // where the first tap would lie
   int64_t row_step, column_step;
 };
 
@@ -257,7 +258,8 @@ inline __attribute__((always_inline)) void PoolChannels(const Window& w,
   for (int64_t r = w.rows.first; r < w.rows.end; ++r) {
     Op<V> row[kCount];
     for (int64_t c = w.columns.first; c < w.columns.end; ++c) {
-      const float* x = w.start + r * w.row_step + c * w.column_step + channel;
+      const float* x =
+          w.plane + (w.start + r * w.row_step + c * w.column_step + channel);
       for (int i = 0; i < kCount; ++i) row[i].Take(Load<V>(x + i * kStep));
     }
     for (int i = 0; i < kCount; ++i) all[i].Take(row[i].value());
@@ -270,6 +272,7 @@ inline __attribute__((always_inline)) void PoolChannels(const Window& w,
 template <template <typename> typename Op>
 void PoolLast(const float* x, float* out, int64_t channels, const PoolArgs& p) {
   Window w;
+  w.plane = x;
   w.row_step = p.dilation[0] * p.in_size[1] * channels;
   w.column_step = p.dilation[1] * channels;
   for (int64_t oh = 0; oh < p.out_size[0]; ++oh) {
@@ -278,7 +281,7 @@ void PoolLast(const float* x, float* out, int64_t channels, const PoolArgs& p) {
     for (int64_t ow = 0; ow < p.out_size[1]; ++ow) {
       w.columns = TapsAt(p, 1, ow);
       const int64_t left = ow * p.stride[1] - p.padding[1];
-      w.start = x + (top * p.in_size[1] + left) * channels;
+      w.start = (top * p.in_size[1] + left) * channels;
       int64_t c = 0;
       for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
         PoolChannels<Op, Vector, 4>(w, c, out);
