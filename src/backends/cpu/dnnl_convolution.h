@@ -14,7 +14,8 @@
 // Only then oneDNN is asked for a kernel, and for how much scratch memory.
 //
 // A bound that is applied here (relu, clamp) is oneDNN's: it makes a number of
-// what isn't one, where PyTorch's keeps NaN.
+// what isn't one, where PyTorch's keeps NaN. So a run whose inputs or weights
+// aren't all finite has a plan without (PlanRequest::keeps_nan).
 #pragma once
 
 #include <memory>

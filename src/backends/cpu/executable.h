@@ -32,6 +32,10 @@ class CpuExecutable : public Executable {
     std::unique_ptr<Plan> plan;
   };
 
+  // Whether all float32 inputs hold finite numbers only. What is read only is
+  // looked at once.
+  bool AreFinite(std::span<const RuntimeValue> inputs);
+  bool IsFinite(size_t input, const Tensor& t);
   void DescribeInputs(std::span<const RuntimeValue> inputs);
   // The plan for the inputs just described, moved to the front of the cache.
   Plan* FindPlan();
@@ -42,6 +46,16 @@ class CpuExecutable : public Executable {
   const Program region_;
   std::vector<uint32_t> written_inputs_;
   const BackendOptions options_;
+  // Such a region has plans of two kinds (PlanRequest::keeps_nan): looking at
+  // the inputs first costs less than keeping NaN in every activation.
+  bool has_convolutions_ = false;
+  // What was found in a read-only input, by input.
+  struct SeenInput {
+    std::weak_ptr<Storage> storage;
+    const std::byte* data = nullptr;
+    bool is_finite = true;
+  };
+  std::vector<SeenInput> seen_inputs_;
   // The current inputs in numbers: kinds, dtypes, sizes, strides, scalars.
   std::vector<int64_t> geometry_;
   PackedWeights packed_weights_;

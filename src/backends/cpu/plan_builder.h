@@ -34,6 +34,9 @@ struct PlanRequest {
   PackedWeights* packed_weights = nullptr;
   // Region inputs that Compile declared as written.
   std::vector<uint32_t> written_inputs;
+  // Some input holds what isn't a finite number: activations that lose NaN
+  // don't become part of a convolution.
+  bool keeps_nan = false;
 };
 
 class PlanBuilder {

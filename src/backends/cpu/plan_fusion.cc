@@ -38,8 +38,11 @@ PostOp Activation(algorithm what, float alpha = 0, float beta = 0) {
 class EpilogueReader {
  public:
   EpilogueReader(const TileProgram& program, const std::vector<Buffer>& buffers,
-                 DnnlConvolutionShape shape)
-      : program_(program), buffers_(buffers), shape_(std::move(shape)) {}
+                 bool keeps_nan, DnnlConvolutionShape shape)
+      : program_(program),
+        buffers_(buffers),
+        keeps_nan_(keeps_nan),
+        shape_(std::move(shape)) {}
 
   // The convolution with the program's work added; none if it can't be.
   std::optional<DnnlConvolutionShape> Read() {
@@ -231,6 +234,7 @@ class EpilogueReader {
   // oneDNN 2.6 gives two activations of one kind the parameters of the first.
   bool Push(const PostOp& op) {
     if (op.kind == PostOp::Kind::kActivation) {
+      if (keeps_nan_ && op.algorithm != algorithm::eltwise_linear) return false;
       for (const PostOp& other : shape_.post_ops) {
         if (other.algorithm == op.algorithm) return false;
       }
@@ -241,6 +245,7 @@ class EpilogueReader {
 
   const TileProgram& program_;
   const std::vector<Buffer>& buffers_;
+  const bool keeps_nan_;
   DnnlConvolutionShape shape_;
   TileRegister result_ = 0;   // the convolution's, which nobody will have
   TileRegister current_ = 0;  // what the work so far gives
@@ -284,7 +289,7 @@ std::optional<DnnlConvolutionShape> PlanBuilder::Fused(size_t convolution,
       }
     }
   }
-  EpilogueReader epilogue(to.pointwise->program(), buffers_,
+  EpilogueReader epilogue(to.pointwise->program(), buffers_, request_.keeps_nan,
                           from.convolution->shape());
   auto shape = epilogue.Read();
   if (!shape) return std::nullopt;

@@ -462,6 +462,47 @@ TEST(CpuConvolutionTest, Gates) {
   }
 }
 
+// oneDNN's bounds would make numbers of it.
+TEST(CpuConvolutionTest, NotANumberStays) {
+  for (const bool is_in_weight : {false, true}) {
+    for (const float value : {std::nanf(""), INFINITY}) {
+      // Whether padding is multiplied by a weight is a kernel's own business.
+      if (is_in_weight && std::isinf(value)) continue;
+      SCOPED_TRACE(std::to_string(value) +
+                   (is_in_weight ? " in the weight" : " in the image"));
+      Net net;
+      Tensor image = net.Floats({1, 8, 20, 20});
+      const ValueId x = net.b.Input(image);
+      ValueId v = net.Relu(net.BatchNorm(net.Conv(x, 16)));
+      v = net.MaxPool(net.Relu6(net.Conv(v, 16)), 2, 2, 0);
+      auto inputs = net.b.inputs;
+      const Program region = net.b.Finish({v});
+      const auto executable = Load(region);
+      const auto run = [&] {
+        Diagnostics diags;
+        const auto found = executable->Run(inputs, diags);
+        const auto expected = Interpret(region, Program::kRoot, inputs,
+                                        InterpreterOptions{}, diags);
+        const float* a = (*found)[0].tensor().data<float>();
+        const float* b = (*expected)[0].tensor().data<float>();
+        int64_t count = 0;
+        for (int64_t i = 0; i < (*found)[0].tensor().numel(); ++i) {
+          EXPECT_EQ(std::isnan(a[i]), std::isnan(b[i])) << i;
+          count += std::isnan(b[i]);
+        }
+        return count;
+      };
+      EXPECT_EQ(run(), 0);
+      const size_t at = is_in_weight ? 1 : 0;
+      Tensor changed = inputs[at].tensor().Clone();
+      changed.mutable_data<float>()[7] = value;
+      inputs[at] = is_in_weight ? ReadOnly(changed) : changed;
+      EXPECT_GT(run(), 0);
+      EXPECT_GT(run(), 0);
+    }
+  }
+}
+
 // --- borders ---
 
 TEST(CpuConvolutionTest, ResultUsedTwice) {
