@@ -1,94 +1,77 @@
 #include "backends/cpu/dnnl_convolution.h"
 
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace tenon::cpu {
 namespace {
 
 using dnnl::memory;
+using Tag = memory::format_tag;
+
+constexpr auto kFloat = memory::data_type::f32;
 
 size_t Aligned(size_t size_bytes) { return (size_bytes + 63) & ~size_t{63}; }
 
-// What a step needs, built once; offsets are into the scratch memory.
-struct Prepared {
-  DnnlConvolutionShape shape;
-  PrimitiveCall convolution, pack_x, unpack_out;
-  size_t x_offset = 0, out_offset = 0, work_offset = 0, scratch_bytes = 0;
-  std::shared_ptr<PackedWeight> packed_weight;
-};
+memory::desc ResultOf(const DnnlConvolutionShape& s) {
+  return memory::desc({s.batch, s.out_channels, s.out_size[0], s.out_size[1]},
+                      kFloat, Tag::nhwc);
+}
 
-class DnnlConvolutionStep : public Step {
- public:
-  DnnlConvolutionStep(Prepared prepared, Ref scratch)
-      : p_(std::move(prepared)), scratch_(scratch), stream_(DnnlEngine()) {}
+bool HasArgument(const ConvolutionPostOp& op) {
+  return op.kind == ConvolutionPostOp::Kind::kChannel ||
+         op.kind == ConvolutionPostOp::Kind::kElement;
+}
 
-  bool Run(Frame& frame) override {
-    std::byte* scratch = frame.at<std::byte>(scratch_);
-    void* x = frame.at<void>(p_.shape.x);
-    void* out = frame.at<void>(p_.shape.out);
-    void* weight = frame.at<void>(p_.shape.weight);
-    bool ok = true;
-    if (p_.packed_weight != nullptr) {
-      weight = p_.packed_weight->Get(frame, stream_, &held_);
-      ok = weight != nullptr;
-    }
-    if (p_.pack_x.is_set()) {
-      void* packed = scratch + p_.x_offset;
-      ok = ok && p_.pack_x.Run(stream_, {x, packed});
-      x = packed;
-    }
-    void* to = p_.unpack_out.is_set() ? scratch + p_.out_offset : out;
-    void* work = scratch + p_.work_offset;
-    ok = ok &&
-         (p_.shape.has_bias
-              ? p_.convolution.Run(stream_, {x, weight, to, work,
-                                             frame.at<void>(p_.shape.bias)})
-              : p_.convolution.Run(stream_, {x, weight, to, work}));
-    if (p_.unpack_out.is_set()) {
-      ok = ok && p_.unpack_out.Run(stream_, {to, out});
-    }
-    return ok || frame.Fail("oneDNN could not run a convolution");
+memory::desc PerChannel(const DnnlConvolutionShape& s) {
+  return memory::desc({1, s.out_channels, 1, 1}, kFloat, Tag::nhwc);
+}
+
+// As the program has it, or in the order that the kernel asks for.
+memory::desc WeightOf(const DnnlConvolutionShape& s, bool is_packed) {
+  const int64_t in = s.in_channels / s.groups, h = s.kernel[0], w = s.kernel[1];
+  memory::dims sizes = {s.out_channels, in, h, w};
+  memory::dims strides = s.has_weight_channels_last
+                             ? memory::dims{in * h * w, 1, w * in, in}
+                             : memory::dims{in * h * w, h * w, w, 1};
+  if (s.groups > 1) {
+    sizes[0] /= s.groups;
+    sizes.insert(sizes.begin(), s.groups);
+    strides.insert(strides.begin(), sizes[1] * strides[0]);
   }
-  std::string_view name() const override { return "convolution_dnnl"; }
+  return is_packed ? memory::desc(sizes, kFloat, Tag::any)
+                   : memory::desc(sizes, kFloat, strides);
+}
 
- private:
-  Prepared p_;
-  const Ref scratch_;
-  dnnl::stream stream_;
-  std::shared_ptr<PackedWeight::Copy> held_;
-};
-
-class PreparedConvolution : public DnnlConvolution {
- public:
-  explicit PreparedConvolution(Prepared prepared)
-      : prepared_(std::move(prepared)) {}
-  size_t scratch_bytes() const override { return prepared_.scratch_bytes; }
-  std::unique_ptr<Step> MakeStep(Ref scratch) override {
-    return std::make_unique<DnnlConvolutionStep>(std::move(prepared_), scratch);
+dnnl::primitive_attr AttributesOf(const DnnlConvolutionShape& s) {
+  using Kind = ConvolutionPostOp::Kind;
+  dnnl::post_ops ops;
+  for (const ConvolutionPostOp& op : s.post_ops) {
+    switch (op.kind) {
+      case Kind::kActivation:
+        ops.append_eltwise(1.0f, op.algorithm, op.alpha, op.beta);
+        break;
+      case Kind::kChannel:
+        ops.append_binary(op.algorithm, PerChannel(s));
+        break;
+      case Kind::kElement:
+        ops.append_binary(op.algorithm, ResultOf(s));
+        break;
+      case Kind::kSum:
+        ops.append_sum(1.0f);
+        break;
+    }
   }
-
- private:
-  Prepared prepared_;
-};
+  dnnl::primitive_attr attributes = ScratchInArena();
+  attributes.set_post_ops(ops);
+  return attributes;
+}
 
 dnnl::convolution_forward::primitive_desc Describe(
     const DnnlConvolutionShape& s) {
-  using Tag = memory::format_tag;
-  constexpr auto kFloat = memory::data_type::f32;
   const memory::desc x({s.batch, s.in_channels, s.in_size[0], s.in_size[1]},
-                       kFloat, Tag::any);
-  const memory::desc out(
-      {s.batch, s.out_channels, s.out_size[0], s.out_size[1]}, kFloat,
-      Tag::any);
-  const memory::dims plain = {s.out_channels, s.in_channels / s.groups,
-                              s.kernel[0], s.kernel[1]};
-  const memory::dims grouped = {s.groups, s.out_channels / s.groups,
-                                s.in_channels / s.groups, s.kernel[0],
-                                s.kernel[1]};
-  const memory::desc weight(s.groups > 1 ? grouped : plain, kFloat, Tag::any);
+                       kFloat, Tag::nhwc);
+  const memory::desc out = ResultOf(s);
+  const memory::desc weight = WeightOf(s, true);
   const memory::desc bias({s.out_channels}, kFloat, Tag::a);
   const memory::dims strides = {s.stride[0], s.stride[1]};
   const memory::dims dilates = {s.dilation[0] - 1, s.dilation[1] - 1};
@@ -102,81 +85,104 @@ dnnl::convolution_forward::primitive_desc Describe(
   constexpr auto kKind = dnnl::prop_kind::forward_inference;
   constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
   const auto desc =
-      s.has_bias
+      s.has_bias || s.has_shift
           ? dnnl::convolution_forward::desc(kKind, kAlgorithm, x, weight, bias,
                                             out, strides, dilates, before,
                                             after)
           : dnnl::convolution_forward::desc(kKind, kAlgorithm, x, weight, out,
                                             strides, dilates, before, after);
-  return dnnl::convolution_forward::primitive_desc(desc, ScratchInArena(),
+  return dnnl::convolution_forward::primitive_desc(desc, AttributesOf(s),
                                                    DnnlEngine());
 }
 
-// None when there is no memory for packed weights.
-std::optional<Prepared> Prepare(
-    const DnnlConvolutionShape& s, PackedWeights& weights,
-    const dnnl::convolution_forward::primitive_desc& desc) {
-  using Tag = memory::format_tag;
-  constexpr auto kFloat = memory::data_type::f32;
-  Prepared p;
-  p.shape = s;
-  const memory::desc x({s.batch, s.in_channels, s.in_size[0], s.in_size[1]},
-                       kFloat, Tag::nchw);
-  const memory::desc out(
-      {s.batch, s.out_channels, s.out_size[0], s.out_size[1]}, kFloat,
-      Tag::nchw);
-  const memory::desc weight =
-      s.groups > 1
-          ? memory::desc({s.groups, s.out_channels / s.groups,
-                          s.in_channels / s.groups, s.kernel[0], s.kernel[1]},
-                         kFloat, Tag::goihw)
-          : memory::desc(
-                {s.out_channels, s.in_channels, s.kernel[0], s.kernel[1]},
-                kFloat, Tag::oihw);
-  if (desc.src_desc() != x) p.pack_x = Reorder(x, desc.src_desc());
-  if (desc.dst_desc() != out) p.unpack_out = Reorder(desc.dst_desc(), out);
-  if (desc.weights_desc() != weight) {
-    p.packed_weight =
-        weights.Find(weight, desc.weights_desc(), s.weight, s.weight_source);
-    if (p.packed_weight == nullptr) return std::nullopt;
+}  // namespace
+
+bool DnnlConvolutionStep::IsFast(const DnnlConvolutionShape& shape) {
+  // oneDNN's C++ interface says by an exception that it has no kernel.
+  try {
+    const std::string kernel = Describe(shape).impl_info_str();
+    return kernel.find("ref") == std::string::npos &&
+           kernel.find("gemm") == std::string::npos;
+  } catch (const dnnl::error&) {
+    return false;
   }
-  p.x_offset = 0;
-  p.out_offset = p.pack_x.is_set() ? Aligned(desc.src_desc().get_size()) : 0;
-  p.work_offset =
-      p.out_offset +
-      (p.unpack_out.is_set() ? Aligned(desc.dst_desc().get_size()) : 0);
-  p.scratch_bytes =
-      p.work_offset + Aligned(desc.scratchpad_desc().get_size()) + 64;
+}
+
+std::optional<size_t> DnnlConvolutionStep::Prepare(PackedWeights& weights,
+                                                   int use) try {
+  const auto desc = Describe(shape_);
+  const memory::desc plain = WeightOf(shape_, false);
   std::vector<std::pair<int, memory::desc>> arguments = {
       {DNNL_ARG_SRC, desc.src_desc()},
       {DNNL_ARG_WEIGHTS, desc.weights_desc()},
       {DNNL_ARG_DST, desc.dst_desc()},
       {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}};
-  if (s.has_bias) {
+  if (shape_.has_bias || shape_.has_shift) {
     arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc()});
   }
-  p.convolution = PrimitiveCall(dnnl::convolution_forward(desc), arguments);
-  return p;
+  for (size_t i = 0; i < shape_.post_ops.size(); ++i) {
+    const ConvolutionPostOp& op = shape_.post_ops[i];
+    if (!HasArgument(op)) continue;
+    const bool is_channel = op.kind == ConvolutionPostOp::Kind::kChannel;
+    arguments.push_back(
+        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
+         is_channel ? PerChannel(shape_) : ResultOf(shape_)});
+  }
+  if (desc.weights_desc() != plain || shape_.has_scale) {
+    const auto num_scales =
+        static_cast<size_t>(shape_.has_scale ? shape_.out_channels : 0);
+    packed_weight_ = weights.Find(plain, desc.weights_desc(), shape_.weight,
+                                  shape_.weight_source, num_scales, use);
+    if (packed_weight_ == nullptr) return std::nullopt;
+  }
+  convolution_ = PrimitiveCall(dnnl::convolution_forward(desc), arguments);
+  pointers_.resize(arguments.size());
+  for (size_t i = 0; i < shape_.post_ops.size(); ++i) name_ += "+";
+  bias_offset_ = Aligned(desc.scratchpad_desc().get_size());
+  const bool adds_up =
+      shape_.has_bias && (shape_.has_shift || shape_.has_scale);
+  const auto bias_bytes = static_cast<size_t>(shape_.out_channels) * 4;
+  return bias_offset_ + (adds_up ? Aligned(bias_bytes) : 0) + 64;
+} catch (const dnnl::error&) {
+  return std::nullopt;
 }
 
-}  // namespace
-
-std::unique_ptr<DnnlConvolution> PlanDnnlConvolution(
-    const DnnlConvolutionShape& shape, PackedWeights& weights) {
-  // oneDNN's C++ interface says by an exception that it has no kernel.
-  try {
-    const auto desc = Describe(shape);
-    const std::string kernel = desc.impl_info_str();
-    if (kernel.find("ref") != std::string::npos ||
-        kernel.find("gemm") != std::string::npos) {
-      return nullptr;
-    }
-    auto prepared = Prepare(shape, weights, desc);
-    if (!prepared) return nullptr;
-    return std::make_unique<PreparedConvolution>(*std::move(prepared));
-  } catch (const dnnl::error&) {
-    return nullptr;
+float* DnnlConvolutionStep::Bias(Frame& frame, std::byte* scratch) const {
+  float* shift = shape_.has_shift ? frame.at<float>(shape_.shift) : nullptr;
+  if (!shape_.has_bias) return shift;
+  float* bias = frame.at<float>(shape_.bias);
+  const float* scale =
+      shape_.has_scale ? frame.at<float>(shape_.scale) : nullptr;
+  if (shift == nullptr && scale == nullptr) return bias;
+  float* sum = reinterpret_cast<float*>(scratch + bias_offset_);
+  for (int64_t c = 0; c < shape_.out_channels; ++c) {
+    sum[c] = scale != nullptr ? bias[c] * scale[c] : bias[c];
+    if (shift != nullptr) sum[c] += shift[c];
   }
+  return sum;
+}
+
+bool DnnlConvolutionStep::Run(Frame& frame) {
+  std::byte* scratch = frame.at<std::byte>(scratch_);
+  const float* scale =
+      shape_.has_scale ? frame.at<float>(shape_.scale) : nullptr;
+  void* weight =
+      packed_weight_ == nullptr
+          ? frame.at<void>(shape_.weight)
+          : packed_weight_->Get(frame, stream_, &held_weight_, scale);
+  size_t next = 0;
+  pointers_[next++] = frame.at<void>(shape_.x);
+  pointers_[next++] = weight;
+  pointers_[next++] = frame.at<void>(shape_.out);
+  pointers_[next++] = scratch;
+  if (shape_.has_bias || shape_.has_shift) {
+    pointers_[next++] = Bias(frame, scratch);
+  }
+  for (const ConvolutionPostOp& op : shape_.post_ops) {
+    if (HasArgument(op)) pointers_[next++] = frame.at<void>(op.operand);
+  }
+  const bool ok = weight != nullptr && convolution_.Run(stream_, pointers_);
+  return ok || frame.Fail("oneDNN could not run a convolution");
 }
 
 }  // namespace tenon::cpu

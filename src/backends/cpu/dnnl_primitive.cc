@@ -25,8 +25,7 @@ PrimitiveCall::PrimitiveCall(
   }
 }
 
-bool PrimitiveCall::Run(dnnl::stream& stream,
-                        std::initializer_list<void*> pointers) {
+bool PrimitiveCall::Run(dnnl::stream& stream, std::span<void* const> pointers) {
   size_t i = 0;
   for (void* p : pointers) {
     if (dnnl_memory_set_data_handle(arguments_[i++].memory, p) !=

@@ -9,6 +9,7 @@
 
 #include <initializer_list>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,11 @@ class PrimitiveCall {
 
   // One pointer per argument, in the order of the constructor's. False when
   // oneDNN failed.
-  bool Run(dnnl::stream& stream, std::initializer_list<void*> pointers);
+  bool Run(dnnl::stream& stream, std::span<void* const> pointers);
+  bool Run(dnnl::stream& stream, std::initializer_list<void*> pointers) {
+    return Run(stream,
+               std::span<void* const>(pointers.begin(), pointers.size()));
+  }
 
  private:
   dnnl::primitive primitive_;

@@ -31,7 +31,56 @@ class ThreadCount {
   const int before_;
 };
 
+bool AreFinite(const float* x, int64_t count) {
+  // Infinities and NaN have all bits of the exponent set.
+  constexpr uint32_t kExponent = 0x7f800000;
+  uint32_t found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto bits = std::bit_cast<uint32_t>(x[i]);
+    found |= (bits & kExponent) == kExponent ? 1u : 0u;
+  }
+  return found == 0;
+}
+
+// From dimension `d` on.
+bool AreFinite(const Tensor& t, const float* x, int64_t d) {
+  if (d == t.dim()) return AreFinite(x, 1);
+  if (d == t.dim() - 1 && t.stride(d) == 1) return AreFinite(x, t.size(d));
+  for (int64_t i = 0; i < t.size(d); ++i) {
+    if (!AreFinite(t, x + i * t.stride(d), d + 1)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool CpuExecutable::IsFinite(size_t input, const Tensor& t) {
+  const auto look = [&] {
+    const float* x = t.data<float>();
+    return t.is_dense() ? tenon::cpu::AreFinite(x, t.numel())
+                        : tenon::cpu::AreFinite(t, x, 0);
+  };
+  if (t.storage()->writable()) return look();
+  SeenInput& seen = seen_inputs_[input];
+  if (seen.data != t.raw() || seen.sizes != t.sizes() ||
+      seen.strides != t.strides() || seen.storage.owner_before(t.storage()) ||
+      t.storage().owner_before(seen.storage)) {
+    seen = {t.storage(), t.raw(), t.sizes(), t.strides(), look()};
+  }
+  return seen.is_finite;
+}
+
+bool CpuExecutable::AreFinite(std::span<const RuntimeValue> inputs) {
+  seen_inputs_.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_tensor()) continue;
+    const Tensor& t = inputs[i].tensor();
+    if (t.dtype() == DType::kFloat32 && t.numel() > 0 && !IsFinite(i, t)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 CpuExecutable::CpuExecutable(Program region,
                              std::span<const DeclaredWrite> writes,
@@ -44,6 +93,12 @@ std::shared_ptr<const CpuExecutable::Shared> CpuExecutable::MakeShared(
   auto shared = std::make_shared<Shared>(std::move(region), options);
   for (const DeclaredWrite& write : writes) {
     shared->written_inputs.push_back(write.input);
+  }
+  for (const NodeId n : shared->region.nodes(Program::kRoot)) {
+    if (shared->region.node(n).kind == NodeKind::kOutput) continue;
+    shared->has_convolutions =
+        shared->has_convolutions ||
+        shared->region.op_name(n).starts_with("aten.conv");
   }
   return shared;
 }
@@ -71,6 +126,7 @@ const Plan* CpuExecutable::last_plan() const {
 
 void CpuExecutable::DescribeInputs(std::span<const RuntimeValue> inputs) {
   geometry_.clear();
+  geometry_.push_back(shared_->has_convolutions && !AreFinite(inputs));
   for (const RuntimeValue& input : inputs) {
     geometry_.push_back(static_cast<int64_t>(input.variant().index()));
     if (input.is_tensor()) {
@@ -107,6 +163,7 @@ Expected<Plan*> CpuExecutable::MakePlan(std::span<const RuntimeValue> inputs,
   request.inputs = inputs;
   request.packed_weights = &shared_->packed_weights;
   request.written_inputs = shared_->written_inputs;
+  request.keeps_nan = geometry_[0] != 0;
   TENON_ASSIGN(auto plan, PlanBuilder::Build(request, diags));
   plan->set_observer(observer_);
   ++num_allocations_;

@@ -41,6 +41,9 @@ class CpuExecutable : public Executable {
     const Program region;
     const BackendOptions options;
     std::vector<uint32_t> written_inputs;
+    // Such a region has plans of two kinds (PlanRequest::keeps_nan): looking at
+    // the inputs first costs less than keeping NaN in every activation.
+    bool has_convolutions = false;
     mutable PackedWeights packed_weights;
   };
   struct CachedPlan {
@@ -54,6 +57,10 @@ class CpuExecutable : public Executable {
   explicit CpuExecutable(std::shared_ptr<const Shared> shared)
       : shared_(std::move(shared)) {}
 
+  // Whether all float32 inputs hold finite numbers only. What is read only is
+  // looked at once.
+  bool AreFinite(std::span<const RuntimeValue> inputs);
+  bool IsFinite(size_t input, const Tensor& t);
   void DescribeInputs(std::span<const RuntimeValue> inputs);
   // The plan for the inputs just described, moved to the front of the cache.
   Plan* FindPlan();
@@ -63,6 +70,14 @@ class CpuExecutable : public Executable {
 
   const std::shared_ptr<const Shared> shared_;  // outlives the plans
   StepObserver* observer_ = nullptr;
+  // What was found in a read-only input, by input.
+  struct SeenInput {
+    std::weak_ptr<Storage> storage;
+    const std::byte* data = nullptr;
+    Sizes sizes, strides;
+    bool is_finite = true;
+  };
+  std::vector<SeenInput> seen_inputs_;
   // The current inputs in numbers: kinds, dtypes, sizes, strides, scalars.
   std::vector<int64_t> geometry_;
   std::vector<CachedPlan> plans_;  // the one used last is first

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "backends/cpu/channels_last.h"
 #include "backends/cpu/dnnl_convolution.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/lowering.h"
@@ -193,12 +194,26 @@ bool Pair(KernelCall& call, const Sizes& given, int64_t rank, int64_t single,
   return true;
 }
 
-// Below this many multiplications packing costs more than it saves.
-constexpr int64_t kLargeConvolution = int64_t{4} << 20;
+// Below this many multiplications own loops are faster: between tensors whose
+// channels are last already, where input and result are reordered, and where
+// the weights are packed in each run.
+constexpr int64_t kLargeInOrder = int64_t{1} << 15;
+constexpr int64_t kLarge = int64_t{1} << 18;
+constexpr int64_t kLargeUnpacked = int64_t{4} << 20;
+// One filter per channel: the own loop goes over a plane tap by tap.
+constexpr int64_t kLargeDepthwise = int64_t{1} << 9;
 
-bool EmitDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
-              const Tensor& weight, const Tensor& bias, const Tensor& out) {
-  if (NumElements({out.numel(), s.patch()}) < kLargeConvolution) return false;
+bool IsWorthDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
+                 const Tensor& weight, const Tensor& out) {
+  const int64_t work = NumElements({out.numel(), s.patch()});
+  if (s.is_depthwise() && s.groups > 1) return work >= kLargeDepthwise;
+  if (!b.SourceOf(weight).is_fixed) return work >= kLargeUnpacked;
+  return work >= (b.FindChannelsLast(x).defined() ? kLargeInOrder : kLarge);
+}
+
+// x and out have their channels last.
+DnnlConvolutionShape DnnlShape(PlanBuilder& b, const ConvolutionShape& s,
+                               const Tensor& weight) {
   DnnlConvolutionShape d;
   d.batch = s.batch;
   d.groups = s.groups;
@@ -212,21 +227,59 @@ bool EmitDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
     d.padding[i] = s.padding[i];
     d.dilation[i] = s.dilation[i];
   }
-  d.x = b.RefOf(x);
-  d.weight = b.RefOf(weight);
-  d.out = b.RefOf(out);
   d.has_bias = s.has_bias;
   d.bias = s.bias;
+  d.weight = b.RefOf(weight);
   d.weight_source = b.SourceOf(weight);
-  const auto planned = PlanDnnlConvolution(d, b.packed_weights());
-  if (planned == nullptr) return false;
-  const Tensor scratch =
-      NewScratch(b, static_cast<int64_t>(planned->scratch_bytes()));
-  if (!scratch.defined()) return false;
-  const Tensor reads[] = {x, weight, bias};
-  const Tensor writes[] = {out, scratch};
-  b.Emit(planned->MakeStep(b.RefOf(scratch)), reads, writes);
+  d.has_weight_channels_last = !weight.is_contiguous();
+  return d;
+}
+
+// False, with nothing emitted, when own loops do it better.
+bool EmitDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
+              const Tensor& weight, const Tensor& out) {
+  if (!IsWorthDnnl(b, s, x, weight, out)) return false;
+  DnnlConvolutionShape d = DnnlShape(b, s, weight);
+  if (!DnnlConvolutionStep::IsFast(d)) return false;
+  const Tensor in_order = b.InChannelsLast(x);
+  const Tensor result = b.NewChannelsLast(out);
+  if (!in_order.defined() || !result.defined()) return false;
+  d.x = b.RefOf(in_order);
+  d.out = b.RefOf(result);
+  b.EmitConvolution(std::move(d));
+  b.SetChannelsLast(out, result);
   return true;
+}
+
+// By own loops, on contiguous tensors.
+bool EmitOwn(PlanBuilder& b, KernelCall& call, ConvolutionShape s, Tensor x,
+             Tensor weight, const Tensor& bias, const Tensor& out) {
+  Tensor columns, scratch;
+  x = b.Contiguous(x);
+  weight = b.Contiguous(weight);
+  if (!x.defined() || !weight.defined()) {
+    return call.Fail("the operands are too large");
+  }
+  if (!s.is_pointwise() && !s.is_depthwise()) {
+    columns = b.NewTensor(DType::kFloat32, {s.patch(), s.out_plane()});
+    if (!columns.defined()) return call.Fail("the columns are too large");
+    s.columns = b.RefOf(columns);
+  }
+  if (!s.is_depthwise()) {
+    scratch = NewScratch(b, ScratchBytesFor(s.Product()));
+    s.scratch = b.RefOf(scratch);
+  }
+  const Tensor result =
+      out.is_contiguous() ? out : b.NewTensor(DType::kFloat32, out.sizes());
+  if (!result.defined()) return call.Fail("the result is too large");
+  s.x = b.RefOf(x);
+  s.weight = b.RefOf(weight);
+  s.out = b.RefOf(result);
+  const Tensor reads[] = {x, weight, bias};
+  const Tensor writes[] = {result, columns, scratch};
+  b.Emit(std::make_unique<ConvolutionStep>(s), reads, writes);
+  return result.SharesStorage(out) || b.EmitCopy(result, out) ||
+         call.Fail("cannot copy the result");
 }
 
 bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
@@ -278,13 +331,10 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
   if (rank == 2) out_sizes.push_back(s.out_size[0]);
   out_sizes.push_back(s.out_size[1]);
   if (!CheckSizes(call, out_sizes)) return false;
-  Tensor out = b.NewTensor(DType::kFloat32, out_sizes);
-  x = b.Contiguous(x);
-  weight = b.Contiguous(weight);
-  if (!out.defined() || !x.defined() || !weight.defined()) {
-    return call.Fail("the operands are too large");
-  }
-  Tensor bias, columns, scratch;
+  const Tensor out =
+      b.NewTensor(DType::kFloat32, out_sizes, StridesFor(out_sizes, format));
+  if (!out.defined()) return call.Fail("the result is too large");
+  Tensor bias;
   if (c.bias.defined()) {
     if (c.bias.sizes() != Sizes{weight.size(0)}) {
       return call.Fail("bias " + c.bias.ToString() + " doesn't fit");
@@ -294,25 +344,14 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
     s.has_bias = true;
     s.bias = b.RefOf(bias);
   }
-  if (out.numel() > 0 && !EmitDnnl(b, s, x, weight, bias, out)) {
-    if (!s.is_pointwise() && !s.is_depthwise()) {
-      columns = b.NewTensor(DType::kFloat32, {s.patch(), s.out_plane()});
-      if (!columns.defined()) return call.Fail("the columns are too large");
-      s.columns = b.RefOf(columns);
-    }
-    if (!s.is_depthwise()) {
-      scratch = NewScratch(b, ScratchBytesFor(s.Product()));
-      s.scratch = b.RefOf(scratch);
-    }
-    s.x = b.RefOf(x);
-    s.weight = b.RefOf(weight);
-    s.out = b.RefOf(out);
-    const Tensor reads[] = {x, weight, bias};
-    const Tensor writes[] = {out, columns, scratch};
-    b.Emit(std::make_unique<ConvolutionStep>(s), reads, writes);
+  if (!weight.is_contiguous() && !HasChannelsLast(weight)) {
+    weight = b.Contiguous(weight);
+    if (!weight.defined()) return call.Fail("cannot copy the weight");
   }
-  out = InFormat(b, out, format);
-  if (!out.defined()) return call.Fail("cannot copy the result");
+  if (out.numel() > 0 && !EmitDnnl(b, s, x, weight, out) &&
+      !EmitOwn(b, call, s, x, weight, bias, out)) {
+    return false;
+  }
   call.Return(is_unbatched ? Squeezed(out, 0) : out);
   return true;
 }

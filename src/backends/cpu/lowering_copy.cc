@@ -168,6 +168,23 @@ MemoryFormat CommonFormat(const std::vector<Tensor>& tensors) {
   return same ? format : MemoryFormat::kContiguous;
 }
 
+// Whether it is better to join the tensors with their channels last.
+bool AreChannelsLast(const PlanBuilder& b, const std::vector<Tensor>& tensors,
+                     const Tensor& out) {
+  if (out.dtype() != DType::kFloat32 || out.dim() < 3 || out.dim() > 4) {
+    return false;
+  }
+  bool found = false;
+  for (const Tensor& t : tensors) {
+    if (IsSkipped(t)) continue;
+    const Tensor last = b.FindChannelsLast(t);
+    if (t.dtype() != DType::kFloat32 || !last.defined()) return false;
+    // Some are so in either order.
+    found = found || !last.is_contiguous();
+  }
+  return found;
+}
+
 bool CatTensors(PlanBuilder& b, KernelCall& call,
                 const std::vector<Tensor>& tensors, int64_t dim) {
   if (tensors.empty()) return call.Fail("expected tensors, found none");
@@ -197,14 +214,19 @@ bool CatTensors(PlanBuilder& b, KernelCall& call,
   const Tensor out = b.NewTensor(ResultType(operands), sizes,
                                  StridesFor(sizes, CommonFormat(tensors)));
   if (!out.defined()) return call.Fail("the result is too large");
+  const bool are_last = AreChannelsLast(b, tensors, out);
+  const Tensor joined = are_last ? b.NewChannelsLast(out) : out;
+  if (!joined.defined()) return call.Fail("the result is too large");
   int64_t start = 0;
   for (const Tensor& t : tensors) {
     if (IsSkipped(t)) continue;
-    if (!b.EmitCopy(t, Narrowed(out, dim, start, t.size(dim)))) {
+    const Tensor part = are_last ? b.FindChannelsLast(t) : t;
+    if (!b.EmitCopy(part, Narrowed(joined, dim, start, t.size(dim)))) {
       return call.Fail("cannot copy " + t.ToString());
     }
     start += t.size(dim);
   }
+  b.SetChannelsLast(out, joined);
   call.Return(out);
   return true;
 }

@@ -188,7 +188,8 @@ bool BatchNormWith(PlanBuilder& b, KernelCall& call, double eps) {
   Sizes per_channel(x.sizes().size() - 1, 1);
   per_channel[0] = channels;
   const Sizes strides = ContiguousStrides(per_channel);
-  PointwiseBuilder e(&b, out);
+  const Tensor operands[] = {x};
+  PointwiseBuilder e(&b, out, operands);
   const TileValue product = e.Apply(
       TileOp::kMul, {e.Load(x), e.Load(scale.View(per_channel, strides, 0))});
   call.Return(out);

@@ -46,9 +46,7 @@ Tensor WithUnitStep(PlanBuilder& builder, const Tensor& tensor,
   const bool unit_columns = (row == 1 || rows <= 1) &&
                             (columns <= 1 || column >= rows || column == 0);
   if (unit_rows || (allow_columns && unit_columns)) return tensor;
-  Tensor copy = builder.NewTensor(tensor.dtype(), tensor.sizes());
-  if (copy.defined() && !builder.EmitCopy(tensor, copy)) return Tensor();
-  return copy;
+  return builder.Contiguous(tensor);
 }
 
 Tensor InFormat(PlanBuilder& builder, const Tensor& value,

@@ -69,7 +69,7 @@ bool Binary(PlanBuilder& b, KernelCall& call, const Lowering& self) {
                  tensors, &out)) {
     return false;
   }
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   const TileValue x = e.LoadAs(tensors[0], common);
   const TileValue y = e.LoadAs(tensors[1], common);
   const double alpha = AlphaOf(call);
@@ -94,7 +94,7 @@ bool ReverseSub(PlanBuilder& b, KernelCall& call, const Lowering&) {
       !NewResult(b, call, common, tensors, &out)) {
     return false;
   }
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   const TileValue x = e.LoadAs(tensors[0], common);
   const TileValue y = e.LoadAs(tensors[1], common);
   const double alpha = AlphaOf(call);
@@ -110,7 +110,7 @@ bool Logical(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   if (self.op != TileOp::kNot) tensors.push_back(call.tensor(1));
   Tensor out;
   if (!NewResult(b, call, DType::kBool, tensors, &out)) return false;
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   const TileValue x = e.LoadAs(tensors[0], DType::kBool);
   call.Return(out);
   if (self.op == TileOp::kNot) return EmitOr(call, e, e.Apply(self.op, {x}));
@@ -128,7 +128,7 @@ bool UnaryWith(PlanBuilder& b, KernelCall& call, TileOp op, double p,
       !NewResult(b, call, IsTest(op) ? DType::kBool : common, tensors, &out)) {
     return false;
   }
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   call.Return(out);
   return EmitOr(
       call, e,
@@ -175,7 +175,7 @@ bool Clamp(PlanBuilder& b, KernelCall& call, const Lowering&) {
       !NewResult(b, call, common, tensors, &out)) {
     return false;
   }
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   TileValue x = e.LoadAs(tensors[0], common);
   size_t next = 1;
   for (size_t i = 1; i < 3; ++i) {
@@ -194,7 +194,7 @@ bool HardTanh(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const DType dtype = tensors[0].dtype();
   Tensor out;
   if (!NewResult(b, call, dtype, tensors, &out)) return false;
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   const TileValue x =
       e.Apply(TileOp::kMax,
               {e.Load(tensors[0]), e.Load(ConstantOf(call.Scalar(1), dtype))});
@@ -216,7 +216,7 @@ bool PowScalar(PlanBuilder& b, KernelCall& call, const Lowering&) {
     return call.Fail("integers only with exponent 2");
   }
   if (!NewResult(b, call, common, tensors, &out)) return false;
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   const TileValue x = e.LoadAs(tensors[0], common);
   call.Return(out);
   if (exponent == 1) return EmitOr(call, e, e.Apply(TileOp::kCopy, {x}));
@@ -247,7 +247,7 @@ bool Where(PlanBuilder& b, KernelCall& call, const Lowering&) {
       !NewResult(b, call, common, tensors, &out)) {
     return false;
   }
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   const TileValue c = e.Load(tensors[0]);
   const TileValue x = e.LoadAs(tensors[1], common);
   const TileValue y = e.LoadAs(tensors[2], common);
@@ -294,7 +294,7 @@ bool AddProduct(PlanBuilder& b, KernelCall& call, const Lowering& self) {
       !NewResult(b, call, common, tensors, &out)) {
     return false;
   }
-  PointwiseBuilder e(&b, out);
+  PointwiseBuilder e(&b, out, tensors);
   const TileValue x = e.LoadAs(tensors[0], common);
   const TileValue y = e.LoadAs(tensors[1], common);
   const TileValue z = e.LoadAs(tensors[2], common);

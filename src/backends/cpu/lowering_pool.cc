@@ -14,6 +14,8 @@ namespace {
 
 struct PoolShape : PoolArgs {
   int64_t planes = 0;
+  // Above 1 where the elements of a plane are so many channels side by side.
+  int64_t channels = 1;
   bool counts_padding = true;
   int64_t divisor = 0;  // 0 = the window's size
   bool has_indices = false;
@@ -30,6 +32,12 @@ class MaxPoolStep : public Step {
     float* out = frame.at<float>(s_.out);
     int64_t* indices = s_.has_indices ? frame.at<int64_t>(s_.indices) : nullptr;
     for (int64_t p = 0; p < s_.planes; ++p) {
+      if (s_.channels > 1) {
+        loops.max_pool_last(x, out, s_.channels, s_);
+        x += s_.in_plane() * s_.channels;
+        out += s_.out_plane() * s_.channels;
+        continue;
+      }
       loops.max_pool(x, out, indices, s_);
       x += s_.in_plane();
       out += s_.out_plane();
@@ -52,10 +60,18 @@ class AveragePoolStep : public Step {
     const Loops& loops = BestLoops();
     const float* x = frame.at<float>(s_.x);
     float* out = frame.at<float>(s_.out);
-    for (int64_t p = 0; p < s_.planes; ++p, x += s_.in_plane()) {
-      loops.sum_pool(x, out, s_);
+    const int64_t channels = s_.channels;
+    for (int64_t p = 0; p < s_.planes; ++p, x += s_.in_plane() * channels) {
+      if (channels > 1) {
+        loops.sum_pool_last(x, out, channels, s_);
+      } else {
+        loops.sum_pool(x, out, s_);
+      }
       for (const float rows : rows_) {
-        for (const float columns : columns_) *out++ /= rows * columns;
+        for (const float columns : columns_) {
+          const float share = rows * columns;
+          for (int64_t c = 0; c < channels; ++c) *out++ /= share;
+        }
       }
     }
     return true;
@@ -92,10 +108,11 @@ class AdaptivePoolStep : public Step {
   bool Run(Frame& frame) override {
     const float* x = frame.at<float>(s_.x);
     float* out = frame.at<float>(s_.out);
-    for (int64_t p = 0; p < s_.planes; ++p, x += s_.in_plane()) {
+    const int64_t channels = s_.channels;
+    for (int64_t p = 0; p < s_.planes; ++p, x += s_.in_plane() * channels) {
       for (int64_t oh = 0; oh < s_.out_size[0]; ++oh) {
-        for (int64_t ow = 0; ow < s_.out_size[1]; ++ow) {
-          *out++ = Average(x, oh, ow);
+        for (int64_t ow = 0; ow < s_.out_size[1]; ++ow, out += channels) {
+          Average(x, oh, ow, out);
         }
       }
     }
@@ -104,21 +121,33 @@ class AdaptivePoolStep : public Step {
   std::string_view name() const override { return "adaptive_avg_pool"; }
 
  private:
-  float Average(const float* x, int64_t oh, int64_t ow) const {
+  void Average(const float* x, int64_t oh, int64_t ow, float* out) const {
     const int64_t at[2] = {oh, ow};
-    int64_t begin[2], end[2];
+    int64_t begin[2];
+    PoolArgs window = s_;
     for (int d = 0; d < 2; ++d) {
       begin[d] = at[d] * s_.in_size[d] / s_.out_size[d];
-      end[d] =
+      const int64_t end =
           ((at[d] + 1) * s_.in_size[d] + s_.out_size[d] - 1) / s_.out_size[d];
+      window.kernel[d] = end - begin[d];
+      window.out_size[d] = window.stride[d] = 1;
+      window.padding[d] = 0;
+    }
+    const auto count = static_cast<float>(window.kernel[0] * window.kernel[1]);
+    const float* start =
+        x + (begin[0] * s_.in_size[1] + begin[1]) * s_.channels;
+    if (s_.channels > 1) {
+      BestLoops().sum_pool_last(start, out, s_.channels, window);
+      for (int64_t c = 0; c < s_.channels; ++c) out[c] /= count;
+      return;
     }
     float sum = 0;
-    for (int64_t ih = begin[0]; ih < end[0]; ++ih) {
-      for (int64_t iw = begin[1]; iw < end[1]; ++iw) {
-        sum += x[ih * s_.in_size[1] + iw];
+    for (int64_t ih = 0; ih < window.kernel[0]; ++ih) {
+      for (int64_t iw = 0; iw < window.kernel[1]; ++iw) {
+        sum += start[ih * s_.in_size[1] + iw];
       }
     }
-    return sum / static_cast<float>((end[0] - begin[0]) * (end[1] - begin[1]));
+    *out = sum / count;
   }
 
   const PoolShape s_;
@@ -159,7 +188,7 @@ bool SetSizes(KernelCall& call, const Tensor& x, bool ceil_mode, PoolShape* s) {
   return true;
 }
 
-// Leading dimensions are planes.
+// Leading dimensions are planes, unless the channels are last.
 bool MakePlanes(PlanBuilder& b, KernelCall& call, Tensor* x,
                 MemoryFormat* format) {
   if (!NeedFloat32(call, {*x})) return false;
@@ -167,7 +196,9 @@ bool MakePlanes(PlanBuilder& b, KernelCall& call, Tensor* x,
     return call.Fail("expected 3 or 4 dimensions, found " + x->ToString());
   }
   *format = SuggestedFormat(*x);
-  *x = b.Contiguous(*x);
+  const Tensor last =
+      x->dim() == 4 && x->size(1) > 1 ? b.FindChannelsLast(*x) : Tensor();
+  *x = last.defined() ? last : b.Contiguous(*x);
   return x->defined() || call.Fail("cannot copy the input");
 }
 
@@ -179,32 +210,64 @@ bool EmitPool(PlanBuilder& b, KernelCall& call, const Tensor& x,
   sizes[sizes.size() - 1] = s.out_size[1];
   s.planes = NumElements(Sizes(x.sizes().begin(), x.sizes().end() - 2));
   if (!CheckSizes(call, sizes)) return false;
-  Tensor out = b.NewTensor(DType::kFloat32, sizes);
-  Tensor indices;
-  if (s.has_indices) indices = b.NewTensor(DType::kInt64, sizes);
-  if (!out.defined() || (s.has_indices && !indices.defined())) {
-    return call.Fail("the result is too large");
-  }
+  const bool is_last = !x.is_contiguous();
+  const Tensor out =
+      b.NewTensor(DType::kFloat32, sizes, StridesFor(sizes, format));
+  if (!out.defined()) return call.Fail("the result is too large");
   if (s.in_plane() > std::numeric_limits<int32_t>::max()) {
     return call.Fail("planes of 2^31 elements or more");
   }
   if (out.numel() > 0) {
     if (x.numel() == 0) return call.Fail("an average or maximum of nothing");
+    // Computed with the channels last or first, whatever the result is like.
+    const Tensor computed = is_last ? b.NewChannelsLast(out)
+                            : out.is_contiguous()
+                                ? out
+                                : b.NewTensor(DType::kFloat32, sizes);
+    if (!computed.defined()) return call.Fail("the result is too large");
+    if (is_last) {
+      s.channels = x.size(1);
+      s.planes = x.size(0);
+    }
     s.x = b.RefOf(x);
-    s.out = b.RefOf(out);
-    if (s.has_indices) s.indices = b.RefOf(indices);
+    s.out = b.RefOf(computed);
     const Tensor reads[] = {x};
-    const Tensor writes[] = {out, indices};
+    const Tensor writes[] = {computed};
     b.Emit(std::make_unique<PoolStep>(s), reads, writes);
+    if (is_last) {
+      b.SetChannelsLast(out, computed);
+    } else if (!computed.SharesStorage(out) && !b.EmitCopy(computed, out)) {
+      return call.Fail("cannot copy the result");
+    }
   }
-  out = InFormat(b, out, format);
-  if (!out.defined()) return call.Fail("cannot copy the result");
   call.Return(out);
-  if (s.has_indices) {
-    indices = InFormat(b, indices, format);
-    if (!indices.defined()) return call.Fail("cannot copy the indices");
-    call.Return(indices);
+  return true;
+}
+
+// The indices come from a step of their own, that finds the maxima once more:
+// mostly nobody wants them, and the step is dropped.
+bool EmitIndices(PlanBuilder& b, KernelCall& call, MemoryFormat format,
+                 PoolShape s) {
+  const Sizes sizes = call.results()[0].tensor().sizes();
+  const Tensor x = b.Contiguous(call.tensor(0));
+  const Tensor maxima = b.NewTensor(DType::kFloat32, sizes);
+  Tensor indices = b.NewTensor(DType::kInt64, sizes);
+  if (!x.defined() || !maxima.defined() || !indices.defined()) {
+    return call.Fail("the result is too large");
   }
+  if (indices.numel() > 0) {
+    s.has_indices = true;
+    s.planes = indices.numel() / s.out_plane();
+    s.x = b.RefOf(x);
+    s.out = b.RefOf(maxima);
+    s.indices = b.RefOf(indices);
+    const Tensor reads[] = {x};
+    const Tensor writes[] = {maxima, indices};
+    b.Emit(std::make_unique<MaxPoolStep>(s), reads, writes);
+  }
+  indices = InFormat(b, indices, format);
+  if (!indices.defined()) return call.Fail("cannot copy the indices");
+  call.Return(indices);
   return true;
 }
 
@@ -213,7 +276,6 @@ bool MaxPool(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor x = call.tensor(0);
   MemoryFormat format;
   PoolShape s;
-  s.has_indices = kWithIndices;
   const Sizes stride = call.Ints(2);
   if (!MakePlanes(b, call, &x, &format) ||
       !Pair(call, call.Ints(1), 1, s.kernel) ||
@@ -223,7 +285,8 @@ bool MaxPool(PlanBuilder& b, KernelCall& call, const Lowering&) {
       !SetSizes(call, x, call.Bool(5), &s)) {
     return false;
   }
-  return EmitPool<MaxPoolStep>(b, call, x, format, s);
+  return EmitPool<MaxPoolStep>(b, call, x, format, s) &&
+         (!kWithIndices || EmitIndices(b, call, format, s));
 }
 
 bool AveragePool(PlanBuilder& b, KernelCall& call, const Lowering&) {

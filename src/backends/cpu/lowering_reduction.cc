@@ -33,6 +33,36 @@ class ReduceFloatStep : public Step {
   const RowArgs args_;
 };
 
+// Planes whose elements are channels side by side, to one sum per channel.
+class SumPlanesStep : public Step {
+ public:
+  SumPlanesStep(Ref x, Ref out, const Sizes& sizes)
+      : x_(x), out_(out), batch_(sizes[0]), channels_(sizes[1]) {
+    for (int d = 0; d < 2; ++d) {
+      const auto size = static_cast<size_t>(d) + 2;
+      plane_.in_size[d] = plane_.kernel[d] = sizes[size];
+      plane_.out_size[d] = plane_.stride[d] = 1;
+      plane_.padding[d] = 0;
+    }
+  }
+
+  bool Run(Frame& frame) override {
+    const float* x = frame.at<float>(x_);
+    float* out = frame.at<float>(out_);
+    for (int64_t n = 0; n < batch_; ++n, out += channels_) {
+      BestLoops().sum_pool_last(x, out, channels_, plane_);
+      x += plane_.in_plane() * channels_;
+    }
+    return true;
+  }
+  std::string_view name() const override { return "sum_planes"; }
+
+ private:
+  const Ref x_, out_;
+  const int64_t batch_, channels_;
+  PoolArgs plane_;
+};
+
 class SumIntStep : public Step {
  public:
   SumIntStep(Ref x, Ref out, RowArgs args) : x_(x), out_(out), args_(args) {}
@@ -241,6 +271,35 @@ bool Sum(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return true;
 }
 
+// Over whole planes, of a tensor whose channels are last. False, with nothing
+// emitted, when the call is another one.
+bool SumPlanes(PlanBuilder& b, KernelCall& call, const ReduceCall& c,
+               Rows* rows, Tensor* sum) {
+  const Tensor& x = call.tensor(0);
+  if (x.dim() != 4 || c.dims.size() != 2 || x.numel() == 0 ||
+      x.dtype() != DType::kFloat32) {
+    return false;
+  }
+  const int64_t first = c.dims[0] < 0 ? c.dims[0] + 4 : c.dims[0];
+  const int64_t second = c.dims[1] < 0 ? c.dims[1] + 4 : c.dims[1];
+  if (std::min(first, second) != 2 || std::max(first, second) != 3) {
+    return false;
+  }
+  const Tensor last = b.FindChannelsLast(x);
+  if (!last.defined()) return false;
+  rows->args.size = x.size(2) * x.size(3);
+  rows->result = {x.size(0), x.size(1)};
+  if (c.keepdim) rows->result.insert(rows->result.end(), 2, 1);
+  *sum = b.NewTensor(DType::kFloat32, rows->result);
+  if (!sum->defined()) return false;
+  const Tensor reads[] = {last};
+  const Tensor writes[] = {*sum};
+  b.Emit(
+      std::make_unique<SumPlanesStep>(b.RefOf(last), b.RefOf(*sum), x.sizes()),
+      reads, writes);
+  return true;
+}
+
 bool Mean(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const ReduceCall c = CallOf(call);
   if ((c.dtype == DType::kUnknown &&
@@ -250,8 +309,9 @@ bool Mean(PlanBuilder& b, KernelCall& call, const Lowering&) {
   }
   Rows rows;
   Tensor sum;
-  if (!MakeRows(b, call, DType::kFloat32, c.dims, c.keepdim, &rows) ||
-      !ReduceFloats(b, call, Reduction::kSum, rows, &sum)) {
+  if (!SumPlanes(b, call, c, &rows, &sum) &&
+      (!MakeRows(b, call, DType::kFloat32, c.dims, c.keepdim, &rows) ||
+       !ReduceFloats(b, call, Reduction::kSum, rows, &sum))) {
     return false;
   }
   const Tensor out = b.NewTensor(DType::kFloat32, rows.result);

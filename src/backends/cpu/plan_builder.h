@@ -10,11 +10,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "backends/cpu/dnnl_convolution.h"
 #include "backends/cpu/packed_weights.h"
 #include "backends/cpu/plan.h"
 #include "backends/cpu/pointwise_step.h"
@@ -32,6 +34,9 @@ struct PlanRequest {
   PackedWeights* packed_weights = nullptr;
   // Region inputs that Compile declared as written.
   std::vector<uint32_t> written_inputs;
+  // Some input holds what isn't a finite number: activations that lose NaN
+  // don't become part of a convolution.
+  bool keeps_nan = false;
 };
 
 class PlanBuilder {
@@ -58,11 +63,30 @@ class PlanBuilder {
   void Emit(std::unique_ptr<Step> step, std::span<const Tensor> reads,
             std::span<const Tensor> writes);
   void EmitPointwise(TileProgram program);
+  void EmitConvolution(DnnlConvolutionShape shape);
 
   // `to` = `from`, cast and broadcast. False when there is no such cast.
   bool EmitCopy(const Tensor& from, const Tensor& to);
-  // The tensor itself when it is contiguous, else a copy.
+  // For reading: the tensor itself when it is contiguous, the same elements
+  // elsewhere when those are, else a copy.
   Tensor Contiguous(const Tensor& tensor);
+
+  // --- tensors with their channels last (channels_last.h) ---
+
+  // The tensor itself, if its channels are last, or its twin; else undefined.
+  Tensor FindChannelsLast(const Tensor& tensor) const;
+  // A view of a tensor that has a twin, as a view of the twin; else undefined.
+  Tensor ViewOfTwin(const Tensor& view) const;
+  // Makes the twin if there is none. Undefined when memory or the copy fails.
+  Tensor InChannelsLast(const Tensor& tensor);
+  // For a step that is about to compute `result` with its channels last: what
+  // to write. Undefined when it is too large.
+  Tensor NewChannelsLast(const Tensor& result);
+  // Once that is written: `last` is the twin of `result`, which gets a copy.
+  // Nothing happens when they are one.
+  void SetChannelsLast(const Tensor& result, const Tensor& last);
+
+  // --- writing in place ---
 
   // For an operator that overwrites part of `target`: the tensor to write.
   // Constants become arena buffers that start as a copy of them.
@@ -76,7 +100,9 @@ class PlanBuilder {
  private:
   struct PlannedStep {
     std::unique_ptr<Step> step;
-    PointwiseStep* pointwise = nullptr;  // `step`, if it is one
+    // `step`, if it is one.
+    PointwiseStep* pointwise = nullptr;
+    DnnlConvolutionStep* convolution = nullptr;
     std::vector<uint32_t> reads, writes;
     // For listings: what it computes, how much of each buffer it reads, and
     // how much it writes.
@@ -88,6 +114,11 @@ class PlanBuilder {
 
   explicit PlanBuilder(const PlanRequest& request) : request_(request) {}
 
+  // A tensor and the same elements with their channels last.
+  struct Twins {
+    Tensor tensor, last;
+  };
+
   uint32_t AddBuffer(BufferKind kind, size_t size_bytes);
   uint32_t BufferOf(const Tensor& tensor);
   void BindInputs();
@@ -97,14 +128,27 @@ class PlanBuilder {
   bool Store(NodeId node, std::vector<RuntimeValue> results);
   void Retarget(const Storage* from, const std::shared_ptr<Storage>& to);
   Status PlanOutputs(Diagnostics& diags);
+  void Append(PlannedStep planned);
+  void ForgetTwins(uint32_t written);
 
   // --- over all steps; in plan_passes.cc ---
   void DropUnusedSteps();
+  void FindTouches();
   void MergePointwiseSteps();
   bool TryMerge(size_t producer, size_t consumer);
   bool WritesBetween(uint32_t buffer, size_t first, size_t last) const;
   void PlaceBuffers();
   std::unique_ptr<Plan> Finish();
+
+  // --- elementwise steps into convolutions; in plan_fusion.cc ---
+  void FuseConvolutions();
+  size_t FindOnlyReader(size_t convolution) const;
+  bool TryFuse(size_t convolution, size_t reader);
+  std::optional<DnnlConvolutionShape> Fused(size_t convolution,
+                                            size_t reader) const;
+  void SumInPlace();
+  void SumInPlace(size_t convolution);
+  bool PrepareConvolutions();
 
   const PlanRequest& request_;
   std::vector<RuntimeValue> values_;  // by ValueId
@@ -113,10 +157,11 @@ class PlanBuilder {
       stand_ins_;  // by buffer; keeps ids apart
   std::unordered_map<const Storage*, uint32_t> buffer_of_storage_;
   std::unordered_map<std::string, Ref> tiles_;
+  std::unordered_map<uint32_t, Twins> twins_;  // by the tensor's buffer
   std::vector<PlannedStep> steps_;
   NodeId current_;  // that is being lowered
   std::vector<PlannedOutput> outputs_;
-  // While merging: the steps that touch each buffer, in order.
+  // While steps are merged: those that touch each buffer, in order.
   std::vector<std::vector<size_t>> touches_;
   std::vector<uint32_t> group_of_buffer_;  // buffers that share their memory
   PlanSizes sizes_;

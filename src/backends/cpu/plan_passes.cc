@@ -86,7 +86,7 @@ bool PlanBuilder::TryMerge(size_t producer, size_t consumer) {
   return true;
 }
 
-void PlanBuilder::MergePointwiseSteps() {
+void PlanBuilder::FindTouches() {
   touches_.assign(buffers_.size(), {});
   for (size_t s = 0; s < steps_.size(); ++s) {
     const auto touch = [&](uint32_t b) {
@@ -97,6 +97,10 @@ void PlanBuilder::MergePointwiseSteps() {
     for (const uint32_t b : steps_[s].reads) touch(b);
     for (const uint32_t b : steps_[s].writes) touch(b);
   }
+}
+
+void PlanBuilder::MergePointwiseSteps() {
+  FindTouches();
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (steps_[s].pointwise == nullptr) continue;
     for (bool changed = true; changed;) {
@@ -139,6 +143,16 @@ void PlanBuilder::PlaceBuffers() {
   // An elementwise step may write over an operand that it reads last, if it
   // reads each element before it writes the one in its place.
   for (uint32_t s = 0; s < steps_.size(); ++s) {
+    if (steps_[s].convolution != nullptr) {
+      const DnnlConvolutionShape& shape = steps_[s].convolution->shape();
+      for (const ConvolutionPostOp& op : shape.post_ops) {
+        // The pass that asked for the sum saw to it that this may be.
+        if (op.kind == ConvolutionPostOp::Kind::kSum) {
+          group_of_buffer_[shape.out.buffer] =
+              group_of_buffer_[op.operand.buffer];
+        }
+      }
+    }
     if (steps_[s].pointwise == nullptr) continue;
     const TileProgram& program = steps_[s].pointwise->program();
     const TileAccess& out = program.output;

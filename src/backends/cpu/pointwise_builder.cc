@@ -1,7 +1,9 @@
 #include "backends/cpu/pointwise_builder.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "backends/cpu/channels_last.h"
 #include "backends/cpu/constants.h"
 #include "backends/cpu/plan_builder.h"
 #include "kernels/broadcast.h"
@@ -11,10 +13,43 @@ namespace {
 
 constexpr size_t kMaxDims = 16;  // after merging; what a step can walk
 
+// Operands of the result's sizes have their channels last, and the others are
+// the same all over a plane.
+bool AreChannelsLast(const PlanBuilder& builder, const Tensor& out,
+                     std::span<const Tensor> operands) {
+  if (out.dtype() != DType::kFloat32 || (out.dim() != 3 && out.dim() != 4) ||
+      !out.is_contiguous() || HasChannelsLast(out)) {
+    return false;
+  }
+  bool found = false;
+  for (const Tensor& t : operands) {
+    if (t.sizes() == out.sizes()) {
+      if (!builder.FindChannelsLast(t).defined()) return false;
+      found = true;
+      continue;
+    }
+    const int64_t num_plane_dims = std::min(out.dim() - 2, t.dim());
+    for (int64_t d = t.dim() - num_plane_dims; d < t.dim(); ++d) {
+      if (t.size(d) != 1) return false;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
-PointwiseBuilder::PointwiseBuilder(PlanBuilder* builder, const Tensor& out)
-    : builder_(builder), out_(out) {
+PointwiseBuilder::PointwiseBuilder(PlanBuilder* builder, const Tensor& out,
+                                   std::span<const Tensor> operands)
+    : builder_(builder), result_(out), out_(out) {
+  if (AreChannelsLast(*builder, out, operands)) {
+    out_ = builder->NewChannelsLast(out);
+    if (!out_.defined()) out_ = out;
+  }
+  BeginProgram();
+}
+
+void PointwiseBuilder::BeginProgram() {
+  const Tensor& out = out_;
   program_.count = out.numel();
   for (size_t d = 0; d < out.sizes().size(); ++d) {
     if (out.sizes()[d] > 1) order_.push_back(d);
@@ -64,8 +99,22 @@ TileValue PointwiseBuilder::Load(const Tensor& tensor) {
     is_valid_ = false;
     return {0, tensor.dtype()};
   }
-  const Tensor expanded = ExpandTo(tensor, out_.sizes());
+  // Read in the order in which the result is written.
+  const Tensor last = tensor.sizes() == out_.sizes() && HasChannelsLast(out_)
+                          ? builder_->FindChannelsLast(tensor)
+                          : Tensor();
+  const Tensor expanded =
+      last.defined() ? last : ExpandTo(tensor, out_.sizes());
   TileAccess access = Access(expanded, expanded.strides());
+  if (access.kind == TileAccess::Kind::kStrided && !last.defined() &&
+      tensor.sizes() == out_.sizes()) {
+    // A permuted tensor whose twin lies just so.
+    const Tensor view = builder_->ViewOfTwin(tensor);
+    if (view.defined()) {
+      TileAccess other = Access(view, view.strides());
+      if (other.kind == TileAccess::Kind::kLinear) access = std::move(other);
+    }
+  }
   if (tensor.numel() == 1 && program_.count > 1 &&
       builder_->is_constant(tensor)) {
     access.kind = TileAccess::Kind::kBlock;
@@ -128,6 +177,8 @@ TileValue PointwiseBuilder::ApplyTo(DType result, TileOp op,
     }
   }
   code.run = BestLoops().find_tile(op, type);
+  code.op = op;
+  code.dtype = type;
   code.params[0] = p;
   code.params[1] = q;
   if (code.run == nullptr) is_valid_ = false;
@@ -139,6 +190,7 @@ bool PointwiseBuilder::Emit(TileValue result) {
   if (program_.count == 0) return true;
   program_.result = result.index;
   builder_->EmitPointwise(std::move(program_));
+  builder_->SetChannelsLast(result_, out_);
   return true;
 }
 

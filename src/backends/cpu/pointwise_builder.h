@@ -8,6 +8,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "backends/cpu/loops/loops.h"
@@ -26,8 +27,11 @@ struct TileValue {
 
 class PointwiseBuilder {
  public:
-  // Every element of `out` is written, in memory order.
-  PointwiseBuilder(PlanBuilder* builder, const Tensor& out);
+  // Every element of `out` is written, in memory order: its own, or that of its
+  // twin (channels_last.h), if those of `operands` that have its sizes come
+  // with their channels last.
+  PointwiseBuilder(PlanBuilder* builder, const Tensor& out,
+                   std::span<const Tensor> operands = {});
 
   // An operand that broadcasts to the sizes of `out`.
   TileValue Load(const Tensor& tensor);
@@ -45,11 +49,13 @@ class PointwiseBuilder {
   bool Emit(TileValue result);
 
  private:
+  void BeginProgram();
   TileValue Append(const TileInstruction& code, DType dtype);
   TileAccess Access(const Tensor& tensor, const Sizes& strides);
 
   PlanBuilder* builder_;
-  Tensor out_;
+  const Tensor result_;
+  Tensor out_;                 // what is written: the result or its twin
   std::vector<size_t> order_;  // dimensions of size > 1, slowest first
   TileProgram program_;
   bool is_valid_ = true;

@@ -50,6 +50,9 @@ using TileRegister = int32_t;
 
 struct TileInstruction {
   TileFn run = nullptr;
+  // What `run` does with operands of `dtype`; kUnknown for a cast.
+  TileOp op = TileOp::kCopy;
+  DType dtype = DType::kUnknown;
   uint8_t num_inputs = 1;
   TileRegister inputs[3] = {0, 0, 0};
   double params[2] = {0, 0};

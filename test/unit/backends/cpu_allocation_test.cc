@@ -103,7 +103,7 @@ const Case kCases[] = {
      "convolution_dnnl"},
     {"own_convolution",
      [](RegionBuilder& b, RandomTensors& random) {
-       return Convolution(b, random, 16, 1);
+       return Convolution(b, random, 4, 1);
      },
      "convolution\n"},
     {"depthwise_convolution",
@@ -111,6 +111,27 @@ const Case kCases[] = {
        return Convolution(b, random, 32, 32);
      },
      "convolution"},
+    {"fused_convolution",
+     [](RegionBuilder& b, RandomTensors& random) {
+       const ValueId x = Convolution(b, random, 32, 1);
+       const ValueId mean = b.Input(random.Floats({32}));
+       const ValueId var = b.Input(random.Floats({32}, 1, 2));
+       ValueId v = b.Op("aten.conv2d.default",
+                        {{"input", x},
+                         {"weight", Weight(b, random, {32, 32, 3, 3})},
+                         {"padding", std::vector<int64_t>{1, 1}}});
+       v = b.Op("aten._native_batch_norm_legit_no_training.default",
+                {{"input", v},
+                 {"weight", var},
+                 {"bias", mean},
+                 {"running_mean", mean},
+                 {"running_var", var},
+                 {"momentum", 0.1},
+                 {"eps", 1e-5}});
+       v = b.Op("aten.relu.default", {{"self", v}});
+       return b.Op("aten.add.Tensor", {{"self", v}, {"other", x}});
+     },
+     "convolution_dnnl++\n"},
     {"norms",
      [](RegionBuilder& b, RandomTensors& random) {
        const ValueId x = b.Input(random.Floats({16, 128}));

@@ -53,6 +53,36 @@ Pooled PoolPlainly(const std::vector<float>& x, const PoolArgs& p) {
 
 bool IsSame(float a, float b) { return a == b || (a != a && b != b); }
 
+// Several planes side by side: the given one, or its negative.
+void CheckChannelsLast(const Loops& loops, const PoolArgs& p,
+                       const std::vector<float>& x, const Pooled& expected,
+                       const std::string& what) {
+  std::vector<float> negative(x);
+  for (float& value : negative) value = -value;
+  const Pooled other = PoolPlainly(negative, p);
+  const auto count = static_cast<size_t>(p.out_plane());
+  for (const size_t channels : {2u, 37u, 83u}) {
+    std::vector<float> last(x.size() * channels);
+    for (size_t i = 0; i < last.size(); ++i) {
+      const size_t at = i / channels;
+      last[i] = i % channels % 3 == 0 ? x[at] : negative[at];
+    }
+    std::vector<float> maxima(count * channels), sums(count * channels);
+    const auto number = static_cast<int64_t>(channels);
+    loops.max_pool_last(last.data(), maxima.data(), number, p);
+    loops.sum_pool_last(last.data(), sums.data(), number, p);
+    for (size_t i = 0; i < maxima.size(); ++i) {
+      const size_t at = i / channels;
+      const Pooled& plain = i % channels % 3 == 0 ? expected : other;
+      ASSERT_TRUE(IsSame(maxima[i], plain.maxima[at])) << what << " at " << i;
+      // Sums are taken row by row.
+      const bool is_close = IsSame(sums[i], plain.sums[at]) ||
+                            std::abs(sums[i] - plain.sums[at]) < 1e-5f;
+      ASSERT_TRUE(is_close) << what << " at " << i;
+    }
+  }
+}
+
 void Check(const PoolArgs& p, const std::vector<float>& x) {
   const Pooled expected = PoolPlainly(x, p);
   const auto count = static_cast<size_t>(p.out_plane());
@@ -69,6 +99,7 @@ void Check(const PoolArgs& p, const std::vector<float>& x) {
     (*set)->max_pool(x.data(), maxima.data(), nullptr, p);
     (*set)->max_pool(x.data(), indexed_maxima.data(), indices.data(), p);
     (*set)->sum_pool(x.data(), sums.data(), p);
+    CheckChannelsLast(**set, p, x, expected, what);
     for (size_t i = 0; i < count; ++i) {
       ASSERT_TRUE(IsSame(maxima[i], expected.maxima[i])) << what << " at " << i;
       ASSERT_TRUE(IsSame(indexed_maxima[i], expected.maxima[i]))

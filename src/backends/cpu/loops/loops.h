@@ -153,6 +153,11 @@ struct Loops {
   void (*max_pool)(const float* x, float* out, int64_t* indices,
                    const PoolArgs& args);
   void (*sum_pool)(const float* x, float* out, const PoolArgs& args);
+  // The same over a plane whose elements are `channels` numbers side by side.
+  void (*max_pool_last)(const float* x, float* out, int64_t channels,
+                        const PoolArgs& args);
+  void (*sum_pool_last)(const float* x, float* out, int64_t channels,
+                        const PoolArgs& args);
   // k > 0. `scratch` has gemm_scratch_bytes, 64-byte aligned.
   void (*gemm)(const GemmArgs& args, float* scratch);
   // Looks at sizes and steps only. Fewer rows never need more; nor does a

@@ -17,6 +17,10 @@ void ReduceRows(Reduction reduction, const float* x, float* out,
 void MaxPool(const float* x, float* out, int64_t* indices,
              const PoolArgs& args);
 void SumPool(const float* x, float* out, const PoolArgs& args);
+void MaxPoolLast(const float* x, float* out, int64_t channels,
+                 const PoolArgs& args);
+void SumPoolLast(const float* x, float* out, int64_t channels,
+                 const PoolArgs& args);
 void Multiply(const GemmArgs& g, float* scratch);
 int64_t GemmScratchBytes(const GemmArgs& g);
 void MultiplyBlocked(const GemmArgs& g, float* scratch);

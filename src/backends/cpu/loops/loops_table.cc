@@ -17,6 +17,8 @@ extern const Loops kLoops = {TENON_TEXT(TENON_CPU_ISA),
                              ReduceRows,
                              MaxPool,
                              SumPool,
+                             MaxPoolLast,
+                             SumPoolLast,
                              Multiply,
                              GemmScratchBytes,
                              AttentionRow};

@@ -1,5 +1,6 @@
 // Pooling of one plane. A vector holds windows that lie side by side, so their
-// taps are a vector too: loaded as it is, or every other element.
+// taps are a vector too: loaded as it is, or every other element. Where the
+// channels lie side by side, it holds channels.
 #include <cstdint>
 
 #include "backends/cpu/loops/loops.h"
@@ -81,8 +82,10 @@ struct SumOf {
   static constexpr bool kHasIndices = false;
   using Index = typename IndexOf<V>::Type;
 
+  SumOf() = default;
   explicit SumOf(Index) {}
-  void Take(V x, Index) { sum += x; }
+  void Take(V x) { sum += x; }
+  void Take(V x, Index) { Take(x); }
   V value() const { return sum; }
 
   V sum{};
@@ -95,11 +98,13 @@ struct MaxOf {
   static constexpr bool kHasIndices = false;
   using Index = typename IndexOf<V>::Type;
 
+  MaxOf() = default;
   explicit MaxOf(Index) {}
-  void Take(V x, Index) {
+  void Take(V x) {
     max = x > max ? x : max;
     not_number = x != x ? x : not_number;
   }
+  void Take(V x, Index) { Take(x); }
   V value() const { return not_number != not_number ? not_number : max; }
 
   V max = V{} - __builtin_inff();
@@ -232,7 +237,75 @@ void Pool(const float* x, float* out, int64_t* indices, const PoolArgs& p) {
   }
 }
 
+// --- channels last: a vector holds channels of one window ---
+
+// The taps of one window.
+struct Window {
+  Taps rows, columns;
+  const float* plane;
+  int64_t start;  // where the first tap would lie
+  int64_t row_step, column_step;
+};
+
+// What kCount vectors of channels give. Sums are taken row by row, so that
+// large windows lose less.
+template <template <typename> typename Op, typename V, int kCount>
+inline __attribute__((always_inline)) void PoolChannels(const Window& w,
+                                                        int64_t channel,
+                                                        float* out) {
+  constexpr int64_t kStep = sizeof(V) / sizeof(float);
+  Op<V> all[kCount];
+  for (int64_t r = w.rows.first; r < w.rows.end; ++r) {
+    Op<V> row[kCount];
+    for (int64_t c = w.columns.first; c < w.columns.end; ++c) {
+      const float* x =
+          w.plane + (w.start + r * w.row_step + c * w.column_step + channel);
+      for (int i = 0; i < kCount; ++i) row[i].Take(Load<V>(x + i * kStep));
+    }
+    for (int i = 0; i < kCount; ++i) all[i].Take(row[i].value());
+  }
+  for (int i = 0; i < kCount; ++i) {
+    Store(out + channel + i * kStep, all[i].value());
+  }
+}
+
+template <template <typename> typename Op>
+void PoolLast(const float* x, float* out, int64_t channels, const PoolArgs& p) {
+  Window w;
+  w.plane = x;
+  w.row_step = p.dilation[0] * p.in_size[1] * channels;
+  w.column_step = p.dilation[1] * channels;
+  for (int64_t oh = 0; oh < p.out_size[0]; ++oh) {
+    w.rows = TapsAt(p, 0, oh);
+    const int64_t top = oh * p.stride[0] - p.padding[0];
+    for (int64_t ow = 0; ow < p.out_size[1]; ++ow) {
+      w.columns = TapsAt(p, 1, ow);
+      const int64_t left = ow * p.stride[1] - p.padding[1];
+      w.start = (top * p.in_size[1] + left) * channels;
+      int64_t c = 0;
+      for (; c + 4 * kLanes <= channels; c += 4 * kLanes) {
+        PoolChannels<Op, Vector, 4>(w, c, out);
+      }
+      for (; c + kLanes <= channels; c += kLanes) {
+        PoolChannels<Op, Vector, 1>(w, c, out);
+      }
+      for (; c < channels; ++c) PoolChannels<Op, float, 1>(w, c, out);
+      out += channels;
+    }
+  }
+}
+
 }  // namespace
+
+void MaxPoolLast(const float* x, float* out, int64_t channels,
+                 const PoolArgs& args) {
+  PoolLast<MaxOf>(x, out, channels, args);
+}
+
+void SumPoolLast(const float* x, float* out, int64_t channels,
+                 const PoolArgs& args) {
+  PoolLast<SumOf>(x, out, channels, args);
+}
 
 void MaxPool(const float* x, float* out, int64_t* indices,
              const PoolArgs& args) {
