@@ -1,5 +1,6 @@
 #include "backends/cpu/dnnl_convolution.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tenon::cpu {
@@ -40,6 +41,18 @@ memory::desc WeightOf(const DnnlConvolutionShape& s, bool is_packed) {
   }
   return is_packed ? memory::desc(sizes, kFloat, Tag::any)
                    : memory::desc(sizes, kFloat, strides);
+}
+
+// Whether a post-op reads a value per channel, or looks as if it did.
+// oneDNN 2.6 applies them wrongly in its brdgmm kernels for depthwise
+// convolutions.
+bool HasChannelOperand(const DnnlConvolutionShape& s) {
+  return std::any_of(s.post_ops.begin(), s.post_ops.end(),
+                     [&](const ConvolutionPostOp& op) {
+                       return op.kind == ConvolutionPostOp::Kind::kChannel ||
+                              (op.kind == ConvolutionPostOp::Kind::kElement &&
+                               s.count() == s.out_channels);
+                     });
 }
 
 dnnl::primitive_attr AttributesOf(const DnnlConvolutionShape& s) {
@@ -101,6 +114,10 @@ bool DnnlConvolutionStep::IsFast(const DnnlConvolutionShape& shape) {
   // oneDNN's C++ interface says by an exception that it has no kernel.
   try {
     const std::string kernel = Describe(shape).impl_info_str();
+    if (kernel.find("brdgmm") != std::string::npos &&
+        HasChannelOperand(shape)) {
+      return false;
+    }
     return kernel.find("ref") == std::string::npos &&
            kernel.find("gemm") == std::string::npos;
   } catch (const dnnl::error&) {

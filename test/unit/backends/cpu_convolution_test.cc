@@ -440,6 +440,22 @@ TEST(CpuConvolutionTest, SumsAmongActivations) {
   }
 }
 
+TEST(CpuConvolutionTest, DepthwiseOntoFewPixels) {
+  for (const bool are_fixed : {false, true}) {
+    for (const int64_t size : {1, 2, 3, 9}) {
+      for (const int64_t kernel : {1, 3, 5}) {
+        Net net;
+        net.are_weights_fixed = are_fixed;
+        const ValueId x = net.Conv(net.Input({1, 8, size, size}), 48);
+        ValueId v = net.Conv(x, 48, {.kernel = kernel, .groups = 48});
+        v = net.Add(net.Unary("hardswish", net.BatchNorm(v)), x);
+        v = net.BatchNorm(net.Conv(v, 48, {.kernel = kernel, .groups = 48}));
+        Check(net, {net.Relu(net.Add(net.Add(v, x), v)), net.Mul(v, x)});
+      }
+    }
+  }
+}
+
 // Elementwise work that goes back to the result is no chain.
 TEST(CpuConvolutionTest, ResultNeededAgain) {
   Net net;
