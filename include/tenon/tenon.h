@@ -40,7 +40,29 @@
 extern "C" {
 #endif
 
-typedef enum { kDLCPU = 1 } DLDeviceType;
+// Those that DLPack names. In C++ the type is fixed, so that a number from
+// elsewhere is a value, too.
+#ifdef __cplusplus
+typedef enum : int32_t {
+#else
+typedef enum {
+#endif
+  kDLCPU = 1,
+  kDLCUDA = 2,
+  kDLCUDAHost = 3,
+  kDLOpenCL = 4,
+  kDLVulkan = 7,
+  kDLMetal = 8,
+  kDLVPI = 9,
+  kDLROCM = 10,
+  kDLROCMHost = 11,
+  kDLExtDev = 12,
+  kDLCUDAManaged = 13,
+  kDLOneAPI = 14,
+  kDLWebGPU = 15,
+  kDLHexagon = 16,
+  kDLMAIA = 17
+} DLDeviceType;
 
 typedef struct {
   DLDeviceType device_type;
