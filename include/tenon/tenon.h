@@ -40,8 +40,8 @@
 extern "C" {
 #endif
 
-// Those that DLPack names. In C++ the type is fixed, so that a number from
-// elsewhere is a value, too.
+/* Those that DLPack names. In C++ the type is fixed, so that a number from
+ * elsewhere is a value, too. */
 #ifdef __cplusplus
 typedef enum : int32_t {
 #else
