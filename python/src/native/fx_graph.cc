@@ -85,9 +85,8 @@ FxResult FxGraphBuilder::Build() {
       if (engine.is_none()) continue;
       const auto fqn = nb::cast<std::string>(engine[2]);
       payloads_[d] = Placeholder(&scope, "c_" + fqn, engine[3], nb::object());
-      out.inputs.append(nb::make_tuple("constant",
-                                       Attr(payloads_[d], N().name), fqn,
-                                       nb::none(), nb::none()));
+      out.inputs.append(nb::make_tuple("constant", Attr(payloads_[d], N().name),
+                                       fqn, nb::none(), nb::none()));
     }
   };
   for (size_t i = 0; i < root.inputs.size(); ++i) {
@@ -161,9 +160,9 @@ nb::object FxGraphBuilder::NestedModule(GraphId g) {
   Scope scope;
   Open(&scope);
   for (const ValueId v : program_.graph(g).inputs) {
-    nodes_[v.index] = Placeholder(&scope, names_.value(v),
-                                  ValOf(program_.value(v).type, nullptr),
-                                  nb::object());
+    nodes_[v.index] =
+        Placeholder(&scope, names_.value(v),
+                    ValOf(program_.value(v).type, nullptr), nb::object());
   }
   BuildNodes(g, &scope);
   nb::object args = NewTuple(1);
@@ -206,8 +205,7 @@ PyObject* FxGraphBuilder::NewNode(Scope* scope, PyObject* op, PyObject* target,
   const Torch& torch = Torch::Get();
   static PyObject* const no_args = PyTuple_New(0);
   const nb::object label = NameIn(scope, name);
-  nb::object node =
-      Checked(torch.node->tp_new(torch.node, no_args, nullptr));
+  nb::object node = Checked(torch.node->tp_new(torch.node, no_args, nullptr));
   PyObject* init[] = {scope->graph.ptr(), label.ptr(), op, target, Py_None};
   const nb::object init_args = NewTuple(5);
   for (Py_ssize_t i = 0; i < 5; ++i) {
@@ -231,7 +229,8 @@ PyObject* FxGraphBuilder::NewNode(Scope* scope, PyObject* op, PyObject* target,
         op == N().call_function ? nb::borrow(target) : nb::object(nb::none()))];
   }
   Check(PyDict_SetItem(part.ptr(), node.ptr(), Py_None));
-  Checked(PyObject_CallMethodOneArg(scope->root.ptr(), N().prepend, node.ptr()));
+  Checked(
+      PyObject_CallMethodOneArg(scope->root.ptr(), N().prepend, node.ptr()));
   ++scope->num_nodes;
   return node.ptr();  // names_by_node holds it
 }
@@ -305,9 +304,9 @@ void FxGraphBuilder::BuildNode(NodeId n, Scope* scope) {
   } else {
     PyObject* found = operators_.Find(program_.op_name(n));
     if (found == nullptr) {
-      throw HybridError(Rule::kUnsupported, std::string(names_.node(n)),
-                        "torch has no operator '" +
-                            std::string(program_.op_name(n)) + "'");
+      throw HybridError(
+          Rule::kUnsupported, std::string(names_.node(n)),
+          "torch has no operator '" + std::string(program_.op_name(n)) + "'");
     }
     target = nb::borrow(found);
   }
@@ -344,8 +343,7 @@ void FxGraphBuilder::BuildNode(NodeId n, Scope* scope) {
   if (node.region.valid()) {
     Check(PyDict_SetItem(meta.ptr(), N().region, RegionName(node.region)));
   }
-  const bool is_bare =
-      !engine.is_valid() && IsCalledLikeResult(program_, node);
+  const bool is_bare = !engine.is_valid() && IsCalledLikeResult(program_, node);
   const std::string_view name =
       is_bare ? names_.value(node.results[0]) : names_.node(n);
   PyObject* made = NewNode(scope, N().call_function, target.ptr(), positional,
@@ -415,9 +413,9 @@ void FxGraphBuilder::BuildResults(NodeId n, PyObject* node,
         nb::list items;
         PyObject* list = node;
         if (!is_one_list) {
-          list = get_item(node, r, names_.node(n),
-                          known == nullptr ? nb::object(nb::list())
-                                           : nb::borrow(known));
+          list = get_item(
+              node, r, names_.node(n),
+              known == nullptr ? nb::object(nb::list()) : nb::borrow(known));
         }
         for (uint32_t i = 0; i < form[r].list_size; ++i) {
           take(list, i, part(known, i), is_one_list ? &vals : &items);
@@ -428,8 +426,8 @@ void FxGraphBuilder::BuildResults(NodeId n, PyObject* node,
     }
   }
   if (is_known) return;
-  const bool is_list = is_one_list || program_.node(n).kind ==
-                                          NodeKind::kDelegateCall;
+  const bool is_list =
+      is_one_list || program_.node(n).kind == NodeKind::kDelegateCall;
   const nb::object val =
       is_list ? nb::object(vals) : nb::object(nb::tuple(vals));
   Check(PyDict_SetItem(Attr(node, N().meta).ptr(), N().val, val.ptr()));
@@ -553,8 +551,9 @@ bool FxGraphBuilder::Describes(PyObject* val, TypeId id) {
     return false;
   }
   for (size_t d = 0; d < type.sizes.size(); ++d) {
-    if (!IsSameSize(type.sizes[d], PyTuple_GET_ITEM(
-                                       shape.ptr(), static_cast<Py_ssize_t>(d)))) {
+    if (!IsSameSize(
+            type.sizes[d],
+            PyTuple_GET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(d)))) {
       return false;
     }
   }
@@ -572,11 +571,10 @@ nb::object FxGraphBuilder::ValOf(TypeId id, PyObject* known) {
   if (type.is_literal()) return ToPython(LiteralOf(type), nullptr);
   if (!type.is_tensor()) {
     if (!type.is_symbolic_scalar()) return nb::none();
-    return factory_.make_val(
-        type.kind == TypeKind::kSymInt     ? "int"
-        : type.kind == TypeKind::kSymFloat ? "float"
-                                           : "bool",
-        SizeOf(type.sym));
+    return factory_.make_val(type.kind == TypeKind::kSymInt     ? "int"
+                             : type.kind == TypeKind::kSymFloat ? "float"
+                                                                : "bool",
+                             SizeOf(type.sym));
   }
   nb::list sizes, strides;
   for (const SymInt& size : type.sizes) sizes.append(SizeOf(size));

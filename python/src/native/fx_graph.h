@@ -35,9 +35,9 @@ struct FxFactory {
 
 struct FxResult {
   nb::object graph;
-  nb::dict modules;      // nested graphs by attribute
-  nb::list inputs;       // (kind, name, fqn, is persistent, value) each
-  nb::list outputs;      // (kind, value, target) each
+  nb::dict modules;  // nested graphs by attribute
+  nb::list inputs;   // (kind, name, fqn, is persistent, value) each
+  nb::list outputs;  // (kind, value, target) each
 };
 
 class FxGraphBuilder {
@@ -92,8 +92,8 @@ class FxGraphBuilder {
   const std::vector<nb::object>& sources_;
   const std::vector<nb::object>& inputs_;  // the placeholders, in their order
   NameTable names_;
-  std::vector<PyObject*> nodes_;  // by value; borrowed
-  std::vector<PyObject*> payloads_;  // by delegate
+  std::vector<PyObject*> nodes_;          // by value; borrowed
+  std::vector<PyObject*> payloads_;       // by delegate
   std::vector<nb::object> region_names_;  // by region, once needed
   std::unordered_map<std::string, ExprId> exprs_;
   SymbolScope symbols_;

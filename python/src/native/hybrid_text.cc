@@ -20,7 +20,8 @@ PyObject* Own(PyObject* module, PyObject* name) {
 nb::object Stated(PyObject* module, PyObject* name) {
   PyObject* own = Own(module, name);
   if (own != nullptr) return nb::borrow(own);
-  if (PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(module)), name) == 0) {
+  if (PyObject_HasAttr(reinterpret_cast<PyObject*>(Py_TYPE(module)), name) ==
+      0) {
     return nb::object();
   }
   return Attr(module, name);
@@ -43,8 +44,7 @@ void Key(const char* key, std::string* out) {
 }
 
 std::string Join(const std::string& prefix, std::string_view name) {
-  return prefix.empty() ? std::string(name)
-                        : prefix + '.' + std::string(name);
+  return prefix.empty() ? std::string(name) : prefix + '.' + std::string(name);
 }
 
 std::vector<std::string> StringsOf(nb::handle sequence) {
@@ -101,10 +101,10 @@ void HybridText::State(const std::string& fqn, PyObject* tensor,
   state_text_ += ":{\"key\":\"" + tensors_.Add(tensor, fqn) + "\",\"kind\":\"" +
                  kind + '"';
   if (kind[0] == 'b') {
-    state_text_ += persistent ? ",\"persistent\":true" : ",\"persistent\":false";
+    state_text_ +=
+        persistent ? ",\"persistent\":true" : ",\"persistent\":false";
   } else if (kind[0] == 'p') {
-    const bool requires_grad =
-        Attr(tensor, N().requires_grad).ptr() == Py_True;
+    const bool requires_grad = Attr(tensor, N().requires_grad).ptr() == Py_True;
     state_text_ +=
         requires_grad ? ",\"requires_grad\":true" : ",\"requires_grad\":false";
   }
@@ -202,7 +202,8 @@ void HybridText::Engine(PyObject* module, const std::string& place,
   }
   const auto inputs = StringsOf(Stated(module, N().input_names));
   const auto outputs = StringsOf(Stated(module, N().output_names));
-  const auto names = [&](const char* key, const std::vector<std::string>& texts) {
+  const auto names = [&](const char* key,
+                         const std::vector<std::string>& texts) {
     Key(key, out);
     *out += '[';
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -245,9 +246,9 @@ void HybridText::Engine(PyObject* module, const std::string& place,
     *out += ",\"input\":";
     AppendJsonInt(number(PyTuple_GET_ITEM(parts.ptr(), 1), inputs), out);
     Key("kind", out);
-    AppendJsonString(nb::cast<std::string>(
-                         nb::handle(PyTuple_GET_ITEM(parts.ptr(), 2))),
-                     out);
+    AppendJsonString(
+        nb::cast<std::string>(nb::handle(PyTuple_GET_ITEM(parts.ptr(), 2))),
+        out);
     *out += '}';
   }
   *out += ']';
@@ -295,7 +296,8 @@ void HybridText::GetAttr(PyObject* module, const std::string& prefix,
     nb::object at = nb::borrow(module);
     for (size_t begin = 0; begin <= target.size();) {
       const size_t end = std::min(target.find('.', begin), target.size());
-      at = nb::getattr(at, std::string(target.substr(begin, end - begin)).c_str(),
+      at = nb::getattr(at,
+                       std::string(target.substr(begin, end - begin)).c_str(),
                        nb::none());
       begin = end + 1;
     }

@@ -66,8 +66,8 @@ class HybridText {
 
   void Module(PyObject* module, const std::string& prefix,
               const std::string& json_path, int depth, std::string* out);
-  void Walk(PyObject* module, const std::string& prefix, const std::string& path,
-            int depth, std::vector<Child>* children);
+  void Walk(PyObject* module, const std::string& prefix,
+            const std::string& path, int depth, std::vector<Child>* children);
   void Engine(PyObject* module, const std::string& place, std::string* out);
   void Graph(PyObject* module, const std::string& prefix,
              const std::string& json_path, std::string* out);

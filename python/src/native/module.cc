@@ -20,7 +20,8 @@ std::string NodeAt(const std::string& json_path,
   for (const GraphPlace& place : places) {
     const std::string start = place.json_path + ".nodes[";
     if (json_path.compare(0, start.size(), start) != 0) continue;
-    const size_t i = std::strtoull(json_path.c_str() + start.size(), nullptr, 10);
+    const size_t i =
+        std::strtoull(json_path.c_str() + start.size(), nullptr, 10);
     if (i >= place.node_names.size()) continue;
     return place.path.empty() ? place.node_names[i]
                               : place.path + '/' + place.node_names[i];
@@ -103,6 +104,7 @@ class Document {
     }
     return out;
   }
+
  private:
   OperatorTable operators_;
   HybridText text_;
@@ -118,7 +120,7 @@ nb::object SpecToPython(const TreeSpec& spec) {
   }
   nb::list keys;
   for (const std::string& key : spec.Keys()) keys.append(nb::cast(key));
-  return nb::make_tuple(spec.type, keys, children);
+  return nb::make_tuple(spec.type, nb::tuple(keys), nb::tuple(children));
 }
 
 class Joined {
@@ -128,10 +130,9 @@ class Joined {
     bool is_fine = false;
     {
       const nb::gil_scoped_release release;
-      auto read = ReadHybrid(AsBytes(document_.document()),
-                             document_.text().tensors().all(), "graph",
-                             std::make_shared<Context>(), HybridReadOptions(),
-                             diags);
+      auto read = ReadHybrid(
+          AsBytes(document_.document()), document_.text().tensors().all(),
+          "graph", std::make_shared<Context>(), HybridReadOptions(), diags);
       if (read) {
         program_.emplace(std::move(*read));
         JoinProgramOptions options;
@@ -240,8 +241,8 @@ class Joined {
           out.emplace_back(key, text);
           continue;
         }
-        const size_t at = std::strtoull(
-            std::string(context.view(text)).c_str(), nullptr, 10);
+        const size_t at =
+            std::strtoull(std::string(context.view(text)).c_str(), nullptr, 10);
         const nb::object own = metadata(document_.text().nodes()[at]);
         for (const auto [k, v] : nb::cast<nb::dict>(own)) {
           out.emplace_back(context.Intern(Text(k.ptr())),
@@ -310,9 +311,8 @@ NB_MODULE(_native, m) {
       .def_prop_ro("symbolic", &Document::Symbolic)
       // What stood in for meta["val"]; Python's side keeps it here.
       .def_rw("vals", &Document::vals, nb::arg().none())
-      .def_prop_ro("num_missing_vals", [](Document& d) {
-        return d.text().num_missing_vals();
-      });
+      .def_prop_ro("num_missing_vals",
+                   [](Document& d) { return d.text().num_missing_vals(); });
   nb::class_<Joined>(m, "Joined")
       .def(nb::init<Document*, bool>(), nb::keep_alive<1, 2>())
       .def_prop_ro("digest", &Joined::digest)

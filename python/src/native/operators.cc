@@ -40,8 +40,8 @@ std::string OperatorTable::MakeName(PyObject* target) const {
   const std::string name = Str(nb::object(object.attr("__name__")).ptr());
   const std::string module = Str(nb::object(object.attr("__module__")).ptr());
   const auto is_from = [&](const char* place) {
-    const nb::object found = nb::getattr(nb::module_::import_(place),
-                                         name.c_str(), nb::none());
+    const nb::object found =
+        nb::getattr(nb::module_::import_(place), name.c_str(), nb::none());
     return found.is(object);
   };
   if (module == "_operator" && is_from("operator")) return "operator." + name;

@@ -64,7 +64,8 @@ std::string StateTensors::Add(PyObject* tensor, const std::string& place) {
     const std::byte* data = nullptr;
     if (DeviceOf(tensor).empty()) {
       // Fake tensors refuse to tell an address.
-      PyObject* address = PyObject_CallMethodNoArgs(storage.ptr(), N().data_ptr);
+      PyObject* address =
+          PyObject_CallMethodNoArgs(storage.ptr(), N().data_ptr);
       if (address == nullptr) {
         PyErr_Clear();
       } else {
@@ -76,9 +77,8 @@ std::string StateTensors::Add(PyObject* tensor, const std::string& place) {
                                   Keep(tensor));
   }
   const std::string key = "t" + std::to_string(all_.tensors.size());
-  all_.tensors.push_back(
-      {key, Tensor(shared, dtype->second, std::move(sizes), std::move(strides),
-                   offset)});
+  all_.tensors.push_back({key, Tensor(shared, dtype->second, std::move(sizes),
+                                      std::move(strides), offset)});
   objects_.push_back(nb::borrow(tensor));
   keys_.emplace(std::move(view), key);
   return key;
@@ -87,11 +87,10 @@ std::string StateTensors::Add(PyObject* tensor, const std::string& place) {
 PyObject* StateTensors::Find(const Bytes& storage, const Type& type) const {
   for (size_t i = 0; i < objects_.size(); ++i) {
     const Tensor& t = all_.tensors[i].tensor;
-    const bool is_alike = objects_[i].is_valid() &&
-                          t.storage()->data() == storage.data() &&
-                          t.dtype() == type.dtype &&
-                          t.offset() == type.storage_offset.value &&
-                          t.sizes().size() == type.sizes.size();
+    const bool is_alike =
+        objects_[i].is_valid() && t.storage()->data() == storage.data() &&
+        t.dtype() == type.dtype && t.offset() == type.storage_offset.value &&
+        t.sizes().size() == type.sizes.size();
     if (!is_alike) continue;
     bool is_same = true;
     for (size_t d = 0; d < type.sizes.size(); ++d) {

@@ -29,7 +29,7 @@ class StateTensors {
 
  private:
   Safetensors all_;
-  std::vector<nb::object> objects_;  // one per tensor
+  std::vector<nb::object> objects_;                    // one per tensor
   std::unordered_map<std::string, std::string> keys_;  // by view
   std::unordered_map<int64_t, std::shared_ptr<Storage>> storages_;
 };

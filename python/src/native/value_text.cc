@@ -246,7 +246,8 @@ bool ValueWriter::Meta(PyObject* val, std::string* out) {
   if (!Describe(val, &text)) text.clear();
   // Small ints and the like are shared objects; all are kept while known.
   kept_.push_back(nb::borrow(val));
-  const std::string& kept = described_.emplace(val, std::move(text)).first->second;
+  const std::string& kept =
+      described_.emplace(val, std::move(text)).first->second;
   *out += kept;
   return !kept.empty();
 }

@@ -1,5 +1,6 @@
 """Calling conventions between torch's pytrees and the native side."""
 
+import functools
 import json
 
 import torch.utils._pytree as pytree
@@ -46,8 +47,9 @@ def spec_text(spec):
     return json.dumps(write(spec))
 
 
+@functools.lru_cache(maxsize=256)
 def spec_of(stated):
-    """A TreeSpec from what the native side built."""
+    """A TreeSpec from what the native side built. Specs aren't changed by anybody."""
 
     def fill(s):
         if s is None:

@@ -1,6 +1,13 @@
-"""Symbolic sizes: ranges for the native side, and new values on the way back."""
+"""Symbolic sizes: ranges for the native side, and new values on the way back.
 
+A fake tensor's constructor costs several times what the tensor does, and there is
+one for each weight. So from the second of a device on they are made directly where
+this torch's are built as expected: a probe makes one that way, once, and compares.
+"""
+
+import functools
 import json
+import warnings
 
 import sympy
 import torch
@@ -9,6 +16,53 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._sympy import functions as sympy_functions
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
+
+
+def _make_fake(elem, attributes):
+    """What FakeTensor's constructor does of a meta tensor."""
+    made = torch.Tensor._make_subclass(
+        FakeTensor,
+        elem,
+        elem.requires_grad,
+        dispatch_device=True,
+        device_for_backend_keys=attributes["_fake_device"],
+    )
+    if attributes["fake_mode"]._allow_unsafe_data_ptr_access:
+        torch._C._set_warn_deprecated_on_mutable_data_ptr(made)
+    else:
+        torch._C._set_throw_on_mutable_data_ptr(made)
+    vars(made).update(attributes)
+    return made
+
+
+@functools.lru_cache(maxsize=None)
+def _is_direct():
+    def meta():
+        return torch.empty_strided((2, 3), (1, 2), dtype=torch.float64, device="meta", requires_grad=True)
+
+    def facts(t):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the first such pointer only
+            try:
+                t.data_ptr()
+                touched = None
+            except Exception as error:
+                touched = f"{type(error).__name__}: {error}"
+        return (
+            type(t),
+            vars(t),
+            (t.dtype, t.device, t.shape, t.stride(), t.requires_grad, t.is_leaf, t.fake_mode, t.layout),
+            str(torch._C._dispatch_keys(t)),
+            touched,
+        )
+
+    try:
+        mode = FakeTensorMode(allow_non_fake_inputs=True)
+        usual = FakeTensor(mode, meta(), torch.device("cpu"))
+        direct = _make_fake(meta(), dict(vars(usual)))
+        return facts(usual) == facts(direct)
+    except Exception:  # whatever this torch does differently
+        return False
 
 
 def fake_mode_of(vals):
@@ -75,6 +129,7 @@ class ValueMaker:
 
     def __init__(self, mode, symbolic, symbols):
         self.mode = mode
+        self.templates = {}  # attributes of a fresh fake tensor, by device
         self.symbolic = symbolic
         self.symbols = symbols
 
@@ -88,7 +143,13 @@ class ValueMaker:
             with self.mode:
                 return torch.empty_strided(sizes, strides, dtype=dtype, device=device, requires_grad=requires_grad)
         elem = torch.empty_strided(sizes, strides, dtype=dtype, device="meta", requires_grad=requires_grad)
-        return FakeTensor(self.mode, elem, torch.device(device))
+        template = self.templates.get(device)
+        if template is not None:
+            return _make_fake(elem, template)
+        made = FakeTensor(self.mode, elem, torch.device(device))
+        if _is_direct():
+            self.templates[device] = dict(vars(made))
+        return made
 
     def size(self, s):
         return s if isinstance(s, int) else self.scalar("int", s)
