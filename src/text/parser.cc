@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "support/utf8.h"
 #include "text/spelling.h"
 
 namespace tenon {
@@ -338,6 +339,12 @@ Expected<Program> Parser::Parse() {
   if (!Expect("tenon")) return Failure{};
   if (token_.kind != TokenKind::kInteger || token_.text != "1") {
     FailExpecting("the text form's version, 1");
+    return Failure{};
+  }
+  // Files couldn't say it either; strings have escapes for single bytes.
+  const size_t bad = FindBadUtf8(lexer_.text());
+  if (bad != std::string_view::npos) {
+    Error(bad, "a byte that isn't UTF-8");
     return Failure{};
   }
   Advance();

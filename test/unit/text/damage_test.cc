@@ -126,6 +126,19 @@ TEST(TextDamage, PiecesMovedAround) {
   }
 }
 
+TEST(TextDamage, AByteThatIsntUtf8HasItsPlace) {
+  Diagnostics diags;
+  const std::string text =
+      "tenon 1\nsymbol s0 (i=\xFFnteger=True)\n"
+      "graph @main() {\n  return ()\n}\n";
+  EXPECT_FALSE(ParseProgram(text, "t", std::make_shared<Context>(),
+                            PayloadSource(), diags));
+  EXPECT_NE(diags.ToString().find("2:14"), std::string::npos)
+      << diags.ToString();
+  EXPECT_NE(diags.ToString().find("isn't UTF-8"), std::string::npos)
+      << diags.ToString();
+}
+
 TEST(TextDamage, RandomBytes) {
   std::mt19937 random(7);
   for (int i = 0; i < 2000; ++i) {
