@@ -44,6 +44,12 @@ class ArchiveWriter {
 
   Expected<Pt2WriteReport> Write(const std::string& path) {
     // Before the file is begun: most errors show here.
+    if (program_.file.schema_major != kSchemaMajor) {
+      return diags_.Error(Rule::kFile06, Place::File(path))
+             << "a program of schema " << program_.file.schema_major << "."
+             << program_.file.schema_minor << " can't be written, only "
+             << kSchemaMajor << ".x";
+    }
     if (options_.release != nullptr) {
       TENON_TRY(CheckSchema(program_, *options_.release, diags_));
       TENON_TRY(CheckMethods());

@@ -25,7 +25,6 @@ constexpr std::array<JsonMember, 5> kGraphModule = {
      {"treespec_namedtuple_fields", false}}};
 constexpr std::array<JsonMember, 2> kSchemaVersion = {{{"major"}, {"minor"}}};
 constexpr std::array<JsonMember, 2> kRange = {{{"min_val"}, {"max_val"}}};
-constexpr int64_t kSchemaMajor = 8;
 
 class ModelReader {
  public:

@@ -29,6 +29,9 @@ const Pt2Release* FindPt2Release(std::string_view version);
 // "2.6, 2.7, ...", for messages.
 std::string Pt2ReleaseNames();
 
+// The schema's major version: the only one there has been.
+constexpr int64_t kSchemaMajor = 8;
+
 // The minor versions in which the schema got words that change how a model is
 // spelled, and after which a program that needs them can be written. Those that
 // no release had by themselves count as the next release's.
