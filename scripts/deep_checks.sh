@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes too long for each change: clang-tidy, the thread sanitizer, a sample
-# of mutants. Ends with "N passed, N failed".
+# What takes too long for each change: clang-tidy, the thread sanitizer, longer
+# runs of the fuzzers (in build/asan), a sample of mutants. Ends with "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . scripts/parts.sh
@@ -21,6 +21,7 @@ echo "== build"
 cmake --preset release && cmake --build --preset release -j "$jobs" || exit 1
 run_part "clang-tidy" scripts/tidy.sh
 run_part "threads, sanitizer" test_threads
+run_part "fuzzers, longer" test/fuzz/run.sh --runs 20000 --seconds 60
 run_part "mutants" scripts/mutate.py --sample 150 \
   --seed "${TENON_SEED:-7}" --strict
 finish_parts
