@@ -66,7 +66,7 @@ CallInputs::CallInputs(const Program& program, Diagnostics& diags)
     const ValueId v = program.root().inputs[positions[i]];
     const TypeId type = program.value(v).type;
     inputs_.push_back({i < paths.size() ? paths[i] : std::to_string(i), type,
-                       FixedInput(program, type)});
+                       FixedInput(program, program.type(type))});
   }
 }
 

@@ -140,8 +140,8 @@ Result<Runner> Runner::Load(const Model& model, const RunnerOptions& options) {
     const Program& program = impl->program();
     impl->paths = UserInputPaths(program);
     for (const uint32_t i : UserInputPositions(program)) {
-      impl->fixed.push_back(
-          FixedInput(program, program.value(program.root().inputs[i]).type));
+      impl->fixed.push_back(FixedInput(
+          program, program.type(program.value(program.root().inputs[i]).type)));
     }
     impl->set.resize(impl->fixed.size());
     return Runner(std::move(impl));

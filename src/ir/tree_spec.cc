@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "support/utf8.h"
+
 namespace tenon {
 namespace {
 
@@ -22,24 +24,6 @@ void AppendJsonString(std::string_view text, std::string* out) {
     }
   }
   *out += '"';
-}
-
-void AppendUtf8(uint32_t code, std::string* out) {
-  if (code < 0x80) {
-    *out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    *out += static_cast<char>(0xC0 | code >> 6);
-    *out += static_cast<char>(0x80 | (code & 63));
-  } else if (code < 0x10000) {
-    *out += static_cast<char>(0xE0 | code >> 12);
-    *out += static_cast<char>(0x80 | (code >> 6 & 63));
-    *out += static_cast<char>(0x80 | (code & 63));
-  } else {
-    *out += static_cast<char>(0xF0 | code >> 18);
-    *out += static_cast<char>(0x80 | (code >> 12 & 63));
-    *out += static_cast<char>(0x80 | (code >> 6 & 63));
-    *out += static_cast<char>(0x80 | (code & 63));
-  }
 }
 
 std::optional<uint32_t> Hex4(std::string_view text, size_t at) {

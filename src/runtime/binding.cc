@@ -496,8 +496,8 @@ std::optional<size_t> FindUserInput(const Program& program,
   return std::nullopt;
 }
 
-std::optional<RuntimeValue> FixedInput(const Program& program, TypeId id) {
-  const Type& type = program.type(id);
+std::optional<RuntimeValue> FixedInput(const Program& program,
+                                       const Type& type) {
   switch (type.kind) {
     case TypeKind::kNone:
       return RuntimeValue();

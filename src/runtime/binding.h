@@ -54,7 +54,8 @@ std::optional<size_t> FindUserInput(const Program& program,
                                     std::string_view address);
 // The value of an input that was fixed at export, None included; nullopt of one
 // that callers pass.
-std::optional<RuntimeValue> FixedInput(const Program& program, TypeId type);
+std::optional<RuntimeValue> FixedInput(const Program& program,
+                                       const Type& type);
 
 // The value of `expr` when all but one of its symbols are known and it is
 // linear in that one: solves expr == value for it and adds it. False when it

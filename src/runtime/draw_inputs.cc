@@ -118,18 +118,10 @@ class Drawer {
         return RuntimeValue(static_cast<double>(random_.Unit()));
       case TypeKind::kSymBool:
         return RuntimeValue((random_.Next() & 1) != 0);
-      case TypeKind::kNone:
-        return RuntimeValue();
-      case TypeKind::kInt:
-        return RuntimeValue(type.sym.value);
-      case TypeKind::kFloat:
-        return RuntimeValue(type.real);
-      case TypeKind::kBool:
-        return RuntimeValue(type.sym.value != 0);
-      case TypeKind::kString:
-        return RuntimeValue(std::string(program_.view(type.text)));
-      case TypeKind::kObject:
-        break;
+      default: {
+        const auto fixed = FixedInput(program_, type);
+        if (fixed) return *fixed;
+      }
     }
     return diags_.Error(Rule::kUnsupported, Place::Node(path))
            << "no value can be drawn for this input";

@@ -48,4 +48,17 @@ size_t FindBadUtf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+void AppendUtf8(uint32_t code, std::string* out) {
+  if (code < 0x80) {
+    *out += static_cast<char>(code);
+    return;
+  }
+  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  static constexpr uint32_t kLead[] = {0, 0xC0, 0xE0, 0xF0};
+  *out += static_cast<char>(kLead[more] | code >> (6 * more));
+  for (int i = more - 1; i >= 0; --i) {
+    *out += static_cast<char>(0x80 | (code >> (6 * i) & 0x3F));
+  }
+}
+
 }  // namespace tenon

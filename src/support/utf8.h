@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tenon {
@@ -13,5 +15,8 @@ size_t FindBadUtf8(std::string_view text);
 inline bool IsUtf8(std::string_view text) {
   return FindBadUtf8(text) == std::string_view::npos;
 }
+
+// Appends the character of that code point, at most 0x10FFFF.
+void AppendUtf8(uint32_t code, std::string* out);
 
 }  // namespace tenon

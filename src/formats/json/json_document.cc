@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "formats/json/json_text.h"
+#include "support/utf8.h"
 
 namespace tenon {
 namespace {
@@ -16,19 +17,6 @@ bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsInNumber(char c) {
   return IsDigit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
-}
-
-void AppendUtf8(uint32_t code, std::string* out) {
-  if (code < 0x80) {
-    *out += static_cast<char>(code);
-    return;
-  }
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  static constexpr uint32_t kLead[] = {0, 0xC0, 0xE0, 0xF0};
-  *out += static_cast<char>(kLead[more] | code >> (6 * more));
-  for (int i = more - 1; i >= 0; --i) {
-    *out += static_cast<char>(0x80 | (code >> (6 * i) & 0x3F));
-  }
 }
 
 // The four digits at `text`, which were checked.

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "../../one_line.h"
 #include "link/compose.h"
 #include "link/join.h"
 #include "link/lift.h"
-#include "one_line.h"
 #include "text/text.h"
 #include "verify/verify.h"
 

@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
+#include "../../one_line.h"
 #include "analysis/digest.h"
 #include "build.h"
 #include "link/join.h"
 #include "link/outline.h"
-#include "one_line.h"
 #include "programs.h"
 #include "text/text.h"
 #include "verify/verify.h"

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "../../one_line.h"
 #include "analysis/digest.h"
 #include "build.h"
 #include "link/lift.h"
-#include "one_line.h"
 #include "programs.h"
 #include "text/text.h"
 #include "verify/verify.h"

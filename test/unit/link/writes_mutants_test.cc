@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "../../one_line.h"
 #include "build.h"
 #include "link/declare_writes.h"
 #include "link/in_place.h"
-#include "one_line.h"
 #include "programs.h"
 #include "text/text.h"
 #include "verify/verify.h"

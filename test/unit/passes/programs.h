@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "../../one_line.h"
 #include "text/text.h"
 #include "verify/verify.h"
 
@@ -25,20 +26,7 @@ inline Program Parse(std::string_view text) {
 
 // Without the line breaks inside of lists.
 inline std::string Print(const Program& program) {
-  const std::string text = PrintProgram(program, PrintOptions());
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_broken =
-        text[i] == '\n' && !out.empty() &&
-        (out.back() == '(' || out.back() == ',' || out.back() == '[');
-    if (!is_broken) {
-      out += text[i];
-      continue;
-    }
-    if (out.back() == ',') out += ' ';
-    while (i + 1 < text.size() && text[i + 1] == ' ') ++i;
-  }
-  return out;
+  return OnOneLine(PrintProgram(program, PrintOptions()));
 }
 
 inline void ExpectValid(const Program& program) {

@@ -8,10 +8,8 @@
 
 namespace tenon {
 
-inline std::string PrintOnOneLine(const Program& program) {
-  PrintOptions options;
-  options.metadata = false;
-  const std::string text = PrintProgram(program, options);
+// `text` as a printer gave it.
+inline std::string OnOneLine(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const bool is_broken =
@@ -25,6 +23,12 @@ inline std::string PrintOnOneLine(const Program& program) {
     while (i + 1 < text.size() && text[i + 1] == ' ') ++i;
   }
   return out;
+}
+
+inline std::string PrintOnOneLine(const Program& program) {
+  PrintOptions options;
+  options.metadata = false;
+  return OnOneLine(PrintProgram(program, options));
 }
 
 }  // namespace tenon
