@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "support/byte_cursor.h"
 
@@ -16,8 +17,15 @@ namespace tenon {
 // their own, TARGET.tmp.PID.N, and the last to commit wins: the target is
 // always one of the files, whole. A process that is killed can't remove its
 // temporary file; one that ends by a signal of its own choice can, below.
+//
+// Beyond kDirectFromBytes bytes go to the disk past the page cache, where the
+// file system lets them: that takes less than half of the processor's time, and
+// leaves in memory what others have there. What was written that way is read
+// from the disk when it is read the next time.
 class AtomicFile {
  public:
+  static constexpr uint64_t kDirectFromBytes = uint64_t{32} << 20;
+
   AtomicFile() = default;
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -26,13 +34,17 @@ class AtomicFile {
   // Each returns false with `error()` set; after that only destroy it.
   bool Open(const std::string& path);
   bool Write(Bytes bytes);
+  // How many bytes are best given at a time, when there are many. A writer that
+  // reads them for a purpose of its own then leaves them in the right cache.
+  uint64_t PieceBytes() const;
   // Appends `size` bytes of an open file from `from` on. The kernel copies them
   // where it can; they don't pass through this process's memory.
   bool Copy(int descriptor, uint64_t from, uint64_t size);
   // Whether both files lie where IsCopiedByReference says that Copy is cheaper
   // than Write from a mapping.
   bool CopiesByReference(int descriptor, uint64_t from) const;
-  // After it, all that was written can be read at `temporary_path()`.
+  // After it, all that was written can be read at `temporary_path()`. Costs
+  // more than it seems to when bytes go past the page cache.
   bool Flush();
   bool Commit();
 
@@ -43,6 +55,17 @@ class AtomicFile {
 
  private:
   bool Fail(const char* action);
+  // Writes what lies in memory at the file's position, of any alignment.
+  bool WriteCached(std::string_view text);
+  // Past the page cache position, length and memory have to be aligned: `text`
+  // goes there through block_. BeginDirect takes from `text` what is missing
+  // until the position is. Where the file system refuses, direct_ stays false.
+  bool BeginDirect(std::string_view* text);
+  bool WriteDirect(std::string_view text);
+  bool WriteBlock();
+  // Writes block_'s last bytes, and goes on in the page cache.
+  bool EndDirect();
+  bool SetDirect(bool on);
   // Lets the disk begin with what was written since it last began, when that is
   // worth it: else it would wait for Commit.
   void StartWriteback();
@@ -53,6 +76,11 @@ class AtomicFile {
   int track_ = -1;  // its entry among the tracked files
   uint64_t offset_ = 0;
   uint64_t started_ = 0;  // how far the disk was told to write
+  uint64_t written_ = 0;  // the descriptor's position
+  char* block_ = nullptr;
+  size_t used_ = 0;  // of block_
+  bool direct_ = false;
+  bool refused_ = false;
 };
 
 // Whether a file system copies from one place in a file to another without

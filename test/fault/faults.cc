@@ -92,7 +92,7 @@ int __real_fstat(int fd, struct stat* info);
 void* __real_mmap(void* at, size_t size, int protection, int flags, int fd,
                   off_t offset);
 ssize_t __real_write(int fd, const void* data, size_t size);
-int __real_fsync(int fd);
+int __real_fdatasync(int fd);
 int __real_rename(const char* from, const char* to);
 int __real_inflateInit2_(z_streamp stream, int bits, const char* version,
                          int size);
@@ -122,8 +122,8 @@ ssize_t __wrap_write(int fd, const void* data, size_t size) {
                       std::min<uint64_t>(size, tenon::fault::max_write_bytes));
 }
 
-int __wrap_fsync(int fd) {
-  return ShouldFail(Call::kSync) ? -1 : __real_fsync(fd);
+int __wrap_fdatasync(int fd) {
+  return ShouldFail(Call::kSync) ? -1 : __real_fdatasync(fd);
 }
 
 int __wrap_rename(const char* from, const char* to) {

@@ -16,9 +16,6 @@ using namespace zip;
 // From here on a copy by the kernel is worth a call of it.
 constexpr size_t kCopiedBytes = 1 << 18;
 constexpr uint64_t kAlignmentBytes = 64;
-// A payload goes to checksum and file in pieces that the last cache holds, and
-// that end where the page cache likes its large pages to end.
-constexpr uint64_t kPieceBytes = uint64_t{8} << 20;
 constexpr uint16_t kVersionZip64 = 45;
 // Unix, zip specification 3.0: what PyTorch's writer states.
 constexpr uint16_t kMadeBy = 0x031E;
@@ -238,8 +235,8 @@ bool ZipWriter::Add(std::string_view name, Bytes bytes) {
   entry.size = bytes.size();
   if (!Write(LocalHeader(entry.name, entry.size, entry.offset))) return false;
   while (!bytes.empty()) {
-    const Bytes piece = bytes.first(
-        std::min<uint64_t>(bytes.size(), kPieceBytes - offset_ % kPieceBytes));
+    const Bytes piece =
+        bytes.first(std::min<uint64_t>(bytes.size(), file_.PieceBytes()));
     // Only lengths count where nothing is written. The checksum comes first:
     // it makes the pages of a mapping present, and leaves them in the cache.
     if (sink_ != Sink::kNowhere) entry.crc = ZipCrc(piece, entry.crc);

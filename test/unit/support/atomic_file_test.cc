@@ -1,0 +1,94 @@
+#include "support/atomic_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../../scratch.h"
+
+namespace tenon {
+namespace {
+
+// No two places of it look alike for long.
+std::string Content(uint64_t bytes) {
+  std::string content(bytes, '\0');
+  uint64_t state = 1;
+  for (char& c : content) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    c = static_cast<char>(state >> 56);
+  }
+  return content;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Writes `content` in pieces, of `sizes` in turns.
+void WritePieces(const std::string& content, const std::vector<size_t>& sizes,
+                 AtomicFile* file) {
+  size_t at = 0;
+  for (size_t turn = 0; at < content.size(); ++turn) {
+    const std::string_view piece =
+        std::string_view(content).substr(at, sizes[turn % sizes.size()]);
+    ASSERT_TRUE(file->Write(AsBytes(piece))) << file->error();
+    at += piece.size();
+  }
+}
+
+TEST(AtomicFile, WritesAnyPiecesPastThePageCache) {
+  const std::string path = ScratchPath("atomic_file_pieces");
+  const std::string content =
+      Content(AtomicFile::kDirectFromBytes + (uint64_t{21} << 20) + 12'345);
+  const std::vector<std::vector<size_t>> all_sizes = {
+      {size_t{8} << 20},
+      {300'001, 64, 1, 4096},
+      {content.size()},
+      {(size_t{1} << 20) + 17, 511, 262'144},
+      {(size_t{4} << 20)}};
+  for (const std::vector<size_t>& sizes : all_sizes) {
+    AtomicFile file;
+    ASSERT_TRUE(file.Open(path)) << file.error();
+    WritePieces(content, sizes, &file);
+    EXPECT_EQ(file.offset(), content.size());
+    ASSERT_TRUE(file.Commit()) << file.error();
+    EXPECT_TRUE(ReadFile(path) == content) << "pieces of " << sizes[0];
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(AtomicFile, AFlushBetweenShowsAllThatWasWritten) {
+  const std::string path = ScratchPath("atomic_file_flush");
+  const std::string content =
+      Content(AtomicFile::kDirectFromBytes + (uint64_t{9} << 20) + 77);
+  const std::string_view rest = "and one line more";
+  AtomicFile file;
+  ASSERT_TRUE(file.Open(path)) << file.error();
+  WritePieces(content, {1'000'003}, &file);
+  ASSERT_TRUE(file.Flush()) << file.error();
+  EXPECT_TRUE(ReadFile(file.temporary_path()) == content);
+  ASSERT_TRUE(file.Write(AsBytes(rest)));
+  WritePieces(content, {5'000'011}, &file);
+  ASSERT_TRUE(file.Commit()) << file.error();
+  EXPECT_TRUE(ReadFile(path) == content + std::string(rest) + content);
+  std::filesystem::remove(path);
+}
+
+TEST(AtomicFile, PiecesGrowSmallerPastThePageCache) {
+  const std::string path = ScratchPath("atomic_file_size");
+  AtomicFile file;
+  ASSERT_TRUE(file.Open(path)) << file.error();
+  EXPECT_EQ(file.PieceBytes(), uint64_t{8} << 20);
+  ASSERT_TRUE(file.Write(AsBytes(std::string_view("abc"))));
+  EXPECT_EQ(file.PieceBytes(), (uint64_t{8} << 20) - 3);
+}
+
+}  // namespace
+}  // namespace tenon
