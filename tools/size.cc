@@ -151,7 +151,8 @@ std::string SizesAsJson(const FileSizes& file, const StateSizes& state) {
   return json.Take();
 }
 
-Expected<FileSizes> SizesOfFile(const std::string& path, Diagnostics& diags) {
+Expected<FileSizes> SizesOfFile(const std::string& path,
+                                const ReadLimits& limits, Diagnostics& diags) {
   std::string error;
   const auto file = MappedFile::Open(path, &error);
   if (file == nullptr) {
@@ -163,7 +164,7 @@ Expected<FileSizes> SizesOfFile(const std::string& path, Diagnostics& diags) {
            << "is " << Describe(RecogniseFile(file->bytes()))
            << ", expected a .pt2";
   }
-  return ComputeFileSizes(file->bytes(), path, diags);
+  return ComputeFileSizes(file->bytes(), path, limits, diags);
 }
 
 ExitCode Run(const CommandLine& line, Console& console) {
@@ -173,7 +174,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   if (!depth || !top) return FailUsage(usage, console);
   const std::string& path = line.arguments()[0];
   Diagnostics diags;
-  const auto file = SizesOfFile(path, diags);
+  const auto file = SizesOfFile(path, line.read_limits(), diags);
   if (!file) return Finish(diags, console);
   ReadOptions read;
   read.method = line.Get("--method");

@@ -6,8 +6,23 @@
 namespace tenon {
 namespace {
 
-// Bytes of the character at `at`; 0 when it is malformed.
-size_t CharacterBytes(std::string_view text, size_t at) {
+// By how many bytes follow: what of the first belongs to the code point, and
+// the lowest one that needs as many.
+constexpr uint32_t kLeadMask[] = {0x7F, 0x1F, 0x0F, 0x07};
+constexpr uint32_t kLowest[] = {0, 0x80, 0x800, 0x10000};
+
+}  // namespace
+
+uint32_t Utf8CodePoint(std::string_view character) {
+  uint32_t code = static_cast<unsigned char>(character[0]) &
+                  kLeadMask[character.size() - 1];
+  for (const char c : character.substr(1)) {
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  }
+  return code;
+}
+
+size_t Utf8Bytes(std::string_view text, size_t at) {
   const auto lead = static_cast<unsigned char>(text[at]);
   const size_t more = lead < 0x80           ? 0
                       : (lead >> 5) == 0x06 ? 1
@@ -15,19 +30,14 @@ size_t CharacterBytes(std::string_view text, size_t at) {
                       : (lead >> 3) == 0x1E ? 3
                                             : 4;
   if (more == 4 || more >= text.size() - at) return 0;
-  uint32_t code = more == 0 ? lead : lead & (0x3Fu >> more);
   for (size_t k = 1; k <= more; ++k) {
-    const auto c = static_cast<unsigned char>(text[at + k]);
-    if ((c & 0xC0) != 0x80) return 0;
-    code = code << 6 | (c & 0x3F);
+    if ((static_cast<unsigned char>(text[at + k]) & 0xC0) != 0x80) return 0;
   }
-  static constexpr uint32_t kLowest[] = {0, 0x80, 0x800, 0x10000};
+  const uint32_t code = Utf8CodePoint(text.substr(at, more + 1));
   const bool is_surrogate = code >= 0xD800 && code < 0xE000;
   if (code < kLowest[more] || code > 0x10FFFF || is_surrogate) return 0;
   return more + 1;
 }
-
-}  // namespace
 
 size_t FindBadUtf8(std::string_view text) {
   constexpr uint64_t kWide = 0x8080808080808080u;
@@ -41,7 +51,7 @@ size_t FindBadUtf8(std::string_view text) {
         continue;
       }
     }
-    const size_t bytes = CharacterBytes(text, at);
+    const size_t bytes = Utf8Bytes(text, at);
     if (bytes == 0) return at;
     at += bytes;
   }

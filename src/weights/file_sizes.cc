@@ -56,9 +56,10 @@ size_t RootLength(const ZipArchive& zip) {
 }  // namespace
 
 Expected<FileSizes> ComputeFileSizes(Bytes bytes, const std::string& file_name,
+                                     const ReadLimits& limits,
                                      Diagnostics& diags) {
-  TENON_ASSIGN(const ZipArchive zip, ZipArchive::Open(bytes, nullptr, file_name,
-                                                      ReadLimits(), diags));
+  TENON_ASSIGN(const ZipArchive zip,
+               ZipArchive::Open(bytes, nullptr, file_name, limits, diags));
   FileSizes out;
   out.file_bytes = bytes.size();
   const size_t root = RootLength(zip);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
 #include "weights/size_row.h"
@@ -21,6 +22,7 @@ struct FileSizes {
 
 // Layouts A, B and C; looks at names and sizes in the directory only.
 Expected<FileSizes> ComputeFileSizes(Bytes bytes, const std::string& file_name,
+                                     const ReadLimits& limits,
                                      Diagnostics& diags);
 
 }  // namespace tenon

@@ -5,12 +5,14 @@
 #include <cmath>
 
 #include "formats/json/json_document.h"
+#include "support/utf8.h"
 
 namespace tenon {
 namespace {
 
 constexpr size_t kMaxCheckedDepth = 512;
-constexpr uint32_t kReplacement = 0xFFFD;
+// Of a string in a message.
+constexpr size_t kShownBytes = 40;
 
 void AppendUnicodeEscape(uint32_t unit, std::string* out) {
   static constexpr char kHex[] = "0123456789abcdef";
@@ -18,24 +20,6 @@ void AppendUnicodeEscape(uint32_t unit, std::string* out) {
   for (int shift = 12; shift >= 0; shift -= 4) {
     *out += kHex[unit >> shift & 15];
   }
-}
-
-// The code point that starts at `*at`; `*at` moves behind it.
-uint32_t NextCodePoint(std::string_view text, size_t* at) {
-  const auto lead = static_cast<unsigned char>(text[(*at)++]);
-  const int more = (lead >> 5) == 0x06   ? 1
-                   : (lead >> 4) == 0x0E ? 2
-                   : (lead >> 3) == 0x1E ? 3
-                                         : 0;
-  if (more == 0 || *at + more > text.size()) return kReplacement;
-  uint32_t code = lead & (0x3Fu >> more);
-  for (int i = 0; i < more; ++i) {
-    const auto c = static_cast<unsigned char>(text[*at + i]);
-    if ((c & 0xC0) != 0x80) return kReplacement;
-    code = code << 6 | (c & 0x3F);
-  }
-  *at += more;
-  return code <= 0x10FFFF ? code : kReplacement;
 }
 
 char ShortEscape(char c) {
@@ -84,7 +68,13 @@ void AppendJsonString(std::string_view text, std::string* out) {
       AppendUnicodeEscape(static_cast<unsigned char>(c), out);
       ++at;
     } else {
-      const uint32_t code = NextCodePoint(text, &at);
+      const size_t size = Utf8Bytes(text, at);
+      if (size == 0) {
+        *out += text[at++];
+        continue;
+      }
+      const uint32_t code = Utf8CodePoint(text.substr(at, size));
+      at += size;
       if (code >= 0x10000) {
         AppendUnicodeEscape(0xD800 + ((code - 0x10000) >> 10), out);
         AppendUnicodeEscape(0xDC00 + ((code - 0x10000) & 0x3FF), out);
@@ -111,6 +101,19 @@ void AppendJsonFloat(double value, std::string* out) {
 void AppendJsonInt(int64_t value, std::string* out) {
   const fmt::format_int text(value);
   out->append(text.data(), text.size());
+}
+
+Status CheckJsonText(std::string_view json, const Place& place,
+                     Diagnostics& diags) {
+  const size_t bad = FindBadUtf8(json);
+  if (bad == std::string_view::npos) return {};
+  const size_t begin = json.rfind('"', bad) + 1;
+  const size_t shown = begin + kShownBytes < bad ? bad - kShownBytes : begin;
+  return diags.Error(Rule::kFile05, place)
+         << "can't be written: byte 0x"
+         << fmt::format("{:02x}", static_cast<unsigned char>(json[bad]))
+         << " isn't UTF-8, after \"" << json.substr(shown, bad - shown)
+         << "\" in a string";
 }
 
 bool IsJson(std::string_view text) {

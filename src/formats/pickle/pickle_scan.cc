@@ -34,18 +34,18 @@ bool IsPlainTorchSave(Bytes bytes, std::string* reason) {
 }
 
 Status CheckCarriedPickle(Bytes bytes, const std::string& name,
-                          Diagnostics& diags) {
+                          Diagnostics& diags, const ReadLimits& limits) {
   if (bytes.empty()) return {};
-  TENON_ASSIGN(const ZipContent pickle, FindPickle(bytes, name, diags));
+  TENON_ASSIGN(const ZipContent pickle, FindPickle(bytes, name, diags, limits));
   Diagnostics reasons;
-  if (!PickleTree::Parse(pickle.bytes, name, reasons) &&
+  if (!PickleTree::Parse(pickle.bytes, name, reasons, limits) &&
       reasons.num_errors() > 0 && reasons.all()[0].place.offset == 0) {
     // No unpickler gets past a first byte that is no opcode: these bytes are
     // something else, and nothing can run them.
     return {};
   }
   TENON_ASSIGN(const PickleTree tree,
-               PickleTree::Parse(pickle.bytes, name, diags));
+               PickleTree::Parse(pickle.bytes, name, diags, limits));
   for (const std::string_view global : tree.globals()) {
     if (Judge(global) != ImportKind::kActing) continue;
     return diags.Error(Rule::kFile07, Place::File(name))

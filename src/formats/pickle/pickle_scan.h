@@ -5,6 +5,7 @@
 #include <string>
 
 #include "diag/diagnostics.h"
+#include "diag/limits.h"
 #include "support/byte_cursor.h"
 #include "support/expected.h"
 
@@ -18,6 +19,6 @@ bool IsPlainTorchSave(Bytes bytes, std::string* reason);
 // it is a module of Python's own that can act on the machine. Such an import
 // is an error that names it.
 Status CheckCarriedPickle(Bytes bytes, const std::string& name,
-                          Diagnostics& diags);
+                          Diagnostics& diags, const ReadLimits& limits = {});
 
 }  // namespace tenon

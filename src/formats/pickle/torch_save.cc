@@ -120,12 +120,12 @@ std::optional<DType> FindTorchDType(std::string_view name) {
 }
 
 Expected<ZipContent> FindPickle(Bytes bytes, const std::string& name,
-                                Diagnostics& diags) {
+                                Diagnostics& diags, const ReadLimits& limits) {
   if (AsText(bytes).substr(0, kZipStart.size()) != kZipStart) {
     return ZipContent{bytes, nullptr};
   }
   TENON_ASSIGN(const ZipArchive zip,
-               OpenPayload(bytes, nullptr, name, diags, ReadLimits()));
+               OpenPayload(bytes, nullptr, name, diags, limits));
   const ZipMember* pickle = FindPickleMember(zip);
   if (pickle == nullptr) {
     return diags.Error(Rule::kFile07, Place::File(name))

@@ -80,7 +80,8 @@ bool WriteSavedTensor(const SavedDict& dict, ZipWriter* zip);
 // The pickle inside a payload: of a zip container its data.pkl, else the
 // payload itself.
 Expected<ZipContent> FindPickle(Bytes bytes, const std::string& name,
-                                Diagnostics& diags);
+                                Diagnostics& diags,
+                                const ReadLimits& limits = {});
 
 // "FloatStorage" -> float32. Quantised kinds have no dtype of ours.
 std::optional<DType> DTypeOfStorageClass(std::string_view name);

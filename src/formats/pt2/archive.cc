@@ -5,6 +5,7 @@
 #include "formats/json/json_text.h"
 #include "formats/pt2/plain_zip.h"
 #include "formats/pt2/stripped.h"
+#include "support/utf8.h"
 
 namespace tenon {
 namespace {
@@ -101,8 +102,11 @@ Status Pt2Archive::WantText(const std::string& name, std::string_view text,
                             Diagnostics& diags) const {
   TENON_ASSIGN(const ZipContent content, Read(name, false, diags));
   if (AsText(content.bytes) == text) return {};
-  std::string found;
-  AppendJsonString(AsText(content.bytes).substr(0, 40), &found);
+  std::string found = "bytes that aren't UTF-8";
+  if (IsUtf8(AsText(content.bytes))) {
+    found.clear();
+    AppendJsonString(AsText(content.bytes).substr(0, 40), &found);
+  }
   return diags.Error(Rule::kFile04, PlaceOf(name))
          << found << ", expected \"" << text << "\"";
 }

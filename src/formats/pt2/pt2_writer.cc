@@ -1,5 +1,6 @@
 #include <unordered_set>
 
+#include "formats/json/json_text.h"
 #include "formats/pickle/pickle_scan.h"
 #include "formats/pt2/plain_zip.h"
 #include "formats/pt2/pt2.h"
@@ -57,6 +58,7 @@ class ArchiveWriter {
     const int64_t minor = MinorToWrite(program_, options_.release);
     TENON_ASSIGN(model_,
                  WriteModel(program_, names_, minor, &report_.notes, diags_));
+    TENON_TRY(CheckJsonText(model_, Place::File(program_.name), diags_));
     if (!zip_.Open(path, Root(path))) {
       return diags_.Error(Rule::kIo, Place::File(path)) << zip_.error();
     }

@@ -294,7 +294,8 @@ Expected<StorageId> StateReader::ReadStorage(Section section,
   if (storages_[position].valid()) return storages_[position];
   TENON_ASSIGN(ZipContent content, archive_.Read(*member, true, diags_));
   if (!is_raw) {
-    TENON_TRY(CheckCarriedPickle(content.bytes, member_, diags_));
+    TENON_TRY(
+        CheckCarriedPickle(content.bytes, member_, diags_, options_.limits));
   }
   StorageRecord record;
   record.bytes = content.bytes;

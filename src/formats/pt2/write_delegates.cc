@@ -42,10 +42,15 @@ class DelegatesWriter {
     }
     delegates.Close();
     root.Close();
-    return Add(std::string(kDelegatesMember), AsBytes(text));
+    return AddJson(std::string(kDelegatesMember), text);
   }
 
  private:
+  Status AddJson(const std::string& name, std::string_view text) {
+    TENON_TRY(CheckJsonText(text, Place::File(name), diags_));
+    return Add(name, AsBytes(text));
+  }
+
   Status Add(const std::string& name, Bytes bytes) {
     if (zip_.Add(name, bytes)) return {};
     return diags_.Error(Rule::kIo, Place::File(name)) << zip_.error();
@@ -181,7 +186,7 @@ class DelegatesWriter {
         members_.emplace(key, "source_" + std::to_string(num_sources_));
     if (is_new) {
       ++num_sources_;
-      TENON_TRY(Add(std::string(kTenonFolder) + member->second, AsBytes(text)));
+      TENON_TRY(AddJson(std::string(kTenonFolder) + member->second, text));
     }
     sources_.emplace(g, member->second);
     return member->second;

@@ -63,8 +63,10 @@ class StateWriter {
     config =
         WithUnknownMembers(program_, folder + ":", schema_minor::kRawRecords,
                            std::move(config), &report_.notes);
-    return Add(folder_ + program_.name + "_" + folder + "_config.json",
-               AsBytes(config));
+    const std::string name =
+        folder_ + program_.name + "_" + folder + "_config.json";
+    TENON_TRY(CheckJsonText(config, Place::File(name), diags_));
+    return Add(name, AsBytes(config));
   }
 
   DiagnosticBuilder Error(const StateEntry& entry) {

@@ -10,6 +10,7 @@
 #include "support/atomic_file.h"
 #include "support/checked.h"
 #include "support/mapped_file.h"
+#include "support/utf8.h"
 #include "tensor/row_major.h"
 
 namespace tenon {
@@ -334,12 +335,18 @@ Status WriteSafetensors(const std::string& path, const Safetensors& content,
              << ", which tensor '" << entry.name << "' has";
     }
   }
+  const std::string header = BuildHeader(content);
+  if (const size_t bad = FindBadUtf8(header); bad != std::string_view::npos) {
+    return diags.Error(Rule::kFile08, Place::File(path))
+           << "can't be written: a name or a line of the metadata isn't UTF-8, "
+              "at byte "
+           << bad << " of the header";
+  }
   AtomicFile file;
   const auto io_error = [&] {
     return diags.Error(Rule::kIo, Place::File(path)) << file.error();
   };
   if (!file.Open(path)) return io_error();
-  const std::string header = BuildHeader(content);
   const uint64_t header_bytes = header.size();
   if (!file.Write(std::as_bytes(std::span(&header_bytes, 1))) ||
       !file.Write(AsBytes(header))) {

@@ -29,6 +29,27 @@ TEST(JsonText, EscapesAsPythonDoes) {
   EXPECT_EQ(Text("\xF0\x9F\x98\x80"), "\"\\ud83d\\ude00\"");
 }
 
+TEST(JsonText, ShowsWhatIsNotUtf8) {
+  for (const std::string_view good : {"", "caf\xC3\xA9", "\xEF\xBF\xBD"}) {
+    Diagnostics diags;
+    EXPECT_TRUE(CheckJsonText(Text(good), Place::File("a"), diags));
+    EXPECT_EQ(diags.num_errors(), 0u);
+  }
+  for (const std::string_view bad :
+       {"\xFF", "one \xC3", "\xC0\x80", "\xED\xA0\x80", "\xE2\x82",
+        "\xF4\x90\x80\x80"}) {
+    Diagnostics diags;
+    const std::string text = "[" + Text("x") + ", " + Text(bad) + "]";
+    EXPECT_FALSE(CheckJsonText(text, Place::File("a"), diags)) << text;
+  }
+  Diagnostics diags;
+  EXPECT_FALSE(
+      CheckJsonText("{\"a\": \"one two\xFF\"}", Place::File("m"), diags));
+  EXPECT_NE(diags.FirstError().find("byte 0xff isn't UTF-8, after \"one two\""),
+            std::string::npos)
+      << diags.FirstError();
+}
+
 TEST(JsonText, SpellsFloatsAsPythonDoes) {
   EXPECT_EQ(Float(1), "1.0");
   EXPECT_EQ(Float(-0.0), "-0.0");

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "../../limit_boundary.h"
+#include "formats/pickle/pickle_scan.h"
 #include "formats/pickle/pickle_tree.h"
 
 namespace tenon {
@@ -19,6 +20,17 @@ TEST(PickleLimits, ValuesThatAreMade) {
   std::string pickle;
   for (int i = 0; i < 10; ++i) pickle += "N0";
   ExpectBoundary(&ReadLimits::max_pickle_values, 12, Parsing(pickle + "N."));
+}
+
+TEST(PickleLimits, ValuesOfACarriedPickle) {
+  std::string pickle;
+  for (int i = 0; i < 10; ++i) pickle += "N0";
+  pickle += "N.";
+  ExpectBoundary(
+      &ReadLimits::max_pickle_values, 12,
+      [&](const ReadLimits& limits, Diagnostics& diags) {
+        return CheckCarriedPickle(AsBytes(pickle), "x.pkl", diags, limits).ok();
+      });
 }
 
 TEST(PickleLimits, ValuesThatAreStacked) {

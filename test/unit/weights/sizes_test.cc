@@ -90,7 +90,7 @@ TEST(FileSizesTest, RowsAddUpToTheFile) {
   ASSERT_TRUE(WritePt2(program, path, {}, diags)) << diags.ToString();
   std::string error;
   const auto file = MappedFile::Open(path, &error);
-  const auto sizes = ComputeFileSizes(file->bytes(), path, diags);
+  const auto sizes = ComputeFileSizes(file->bytes(), path, ReadLimits(), diags);
   ASSERT_TRUE(sizes) << diags.ToString();
   EXPECT_EQ(sizes->file_bytes, std::filesystem::file_size(path));
   uint64_t sum = 0;
@@ -109,7 +109,7 @@ TEST(FileSizesTest, RowsAddUpToTheFile) {
 
 TEST(FileSizesTest, DamageIsAnError) {
   Diagnostics diags;
-  EXPECT_FALSE(ComputeFileSizes(AsBytes("PK\5\6"), "cut", diags));
+  EXPECT_FALSE(ComputeFileSizes(AsBytes("PK\5\6"), "cut", ReadLimits(), diags));
   EXPECT_EQ(diags.num_errors(), 1u);
 }
 
