@@ -335,7 +335,7 @@ class Checker {
     if (!expected) return Failure{};
     checked.worst = CompareAll(*found, *expected);
     for (const DeclaredWrite& write : d.writes) {
-      Merge(Compare(theirs[write.input], call.inputs[write.input]),
+      Merge(Compare(theirs[write.input], (*expected)[write.output]),
             &checked.worst);
     }
     if (!report_.is_close(checked.worst) && !report_.first_wrong) {

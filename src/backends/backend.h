@@ -13,6 +13,7 @@
 #include "diag/diagnostics.h"
 #include "ir/program.h"
 #include "support/expected.h"
+#include "tensor/undo_log.h"
 #include "tensor/value.h"
 
 namespace tenon {
@@ -56,6 +57,10 @@ class Executable {
   virtual Expected<std::vector<RuntimeValue>> Run(
       std::span<const RuntimeValue> inputs, Diagnostics& diags) = 0;
   virtual bool is_thread_safe() const { return false; }
+  // From now on what a run overwrites in its inputs is saved in `log` first,
+  // which outlives this. False: runs don't do that, and whoever wants to undo
+  // one keeps copies of what it may write.
+  virtual bool set_undo_log(UndoLog*) { return false; }
   // Another executable of the same payload, to run in another thread at the
   // same time. What no run changes is shared. May be called while this one
   // runs. Null: there is no cheaper way than to load the payload again.
@@ -71,6 +76,11 @@ class Executable {
 
 struct BackendOptions {
   int num_threads = 1;
+  // For Compile: outputs that may be put into an input's storage, in place of
+  // what that holds, as nobody reads the old value after the call, and no other
+  // input or output shares the storage. A backend that does so says so in
+  // CompiledRegion::writes; none has to.
+  std::vector<DeclaredWrite> replaceable;
 };
 
 class Backend {

@@ -19,42 +19,7 @@ std::optional<uint32_t> FindWholeOutput(const Program& region,
   return std::nullopt;
 }
 
-// The operand whose storage the value shares by its operator's schema; invalid
-// when the value's storage is its own.
-ValueId FindBase(const Program& program, ValueId v) {
-  const NodeId node = program.value(v).def;
-  const OpSchema* schema = program.schema(node);
-  if (schema == nullptr || schema->returns.empty()) return ValueId();
-  const size_t r = schema->returns.size() == 1 ? 0 : program.value(v).index;
-  if (r >= schema->returns.size() || schema->returns[r].alias_set.empty()) {
-    return ValueId();
-  }
-  for (const SchemaArg& arg : schema->args) {
-    if (arg.alias_set != schema->returns[r].alias_set) continue;
-    const Arg* given = program.FindArg(node, arg.name);
-    if (given != nullptr && given->is_value()) return given->value();
-  }
-  return ValueId();
-}
-
 }  // namespace
-
-bool WritesGivenStorage(const Program& program, NodeId node) {
-  // Longer chains of views than this aren't followed.
-  constexpr int kMaxViews = 1000;
-  for (const ValueId operand : WrittenOperands(program, node)) {
-    ValueId v = operand;
-    for (int views = 0; v.valid(); ++views) {
-      const Value& value = program.value(v);
-      if (value.is_input() || views == kMaxViews ||
-          program.node(value.def).kind != NodeKind::kOp) {
-        return true;
-      }
-      v = FindBase(program, v);
-    }
-  }
-  return false;
-}
 
 std::vector<ValueId> WrittenOperands(const Program& program, NodeId node) {
   std::vector<ValueId> written;

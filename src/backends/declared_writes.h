@@ -18,8 +18,4 @@ Expected<std::vector<DeclaredWrite>> FindDeclaredWrites(
 // The arguments that the node's operator writes, by its schema.
 std::vector<ValueId> WrittenOperands(const Program& program, NodeId node);
 
-// Whether the node's operator writes storage that its graph was given: that of
-// an input, or of anything but an operator's result.
-bool WritesGivenStorage(const Program& program, NodeId node);
-
 }  // namespace tenon

@@ -1,7 +1,8 @@
 // The payload that the built-in backends share: a header line and the region's
 // text form.
 //
-//   tenon-region 1 cpu\n
+//   tenon-region 1 cpu\n                or, with outputs that replace inputs,
+//   tenon-region 1 cpu replaces 0:2 3:1\n     input:output
 //   <PrintProgram of the region, without metadata and state>
 //
 // The text is parsed again at load time into a context of its own, so that a
@@ -20,13 +21,17 @@
 namespace tenon {
 
 // `region` must not have state: a region's weights are inputs like others.
-std::vector<std::byte> WriteRegionPayload(std::string_view backend,
-                                          const Program& region);
+std::vector<std::byte> WriteRegionPayload(
+    std::string_view backend, const Program& region,
+    std::span<const DeclaredWrite> replaced = {});
 
 // Fails on any bytes that aren't the payload of a well-formed region for
-// `backend`. The program passed the verifier.
-Expected<Program> ReadRegionPayload(std::string_view backend, Bytes payload,
-                                    Diagnostics& diags);
+// `backend`. The program passed the verifier; each replaced input is a tensor
+// of the type of the output that replaces it, and neither stands twice. Without
+// `replaced`, a payload must not have any.
+Expected<Program> ReadRegionPayload(
+    std::string_view backend, Bytes payload, Diagnostics& diags,
+    std::vector<DeclaredWrite>* replaced = nullptr);
 
 // The number of inputs must be that of the region, tensors of the stated rank
 // must stand where the region's types say tensors, and each must lie inside its

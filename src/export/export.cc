@@ -1,11 +1,14 @@
 #include "export/export.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 #include "analysis/effects.h"
 #include "export/pipeline.h"
+#include "export/replaceable.h"
 #include "ir/clone.h"
+#include "link/declare_writes.h"
 #include "link/join.h"
 #include "link/lift.h"
 #include "link/outline.h"
@@ -102,6 +105,7 @@ class Exporter : public Pipeline {
 
   Status CutRegions() {
     positions_ = NodePositions(program_, Program::kRoot);
+    replaceable_.emplace(program_);
     std::vector<RegionNodes> regions;
     for (size_t i = 0; i < plan_.regions.size(); ++i) {
       const Backend* backend = plan_.regions[i].backend;
@@ -114,6 +118,11 @@ class Exporter : public Pipeline {
     auto outlined = OutlineRegions(&program_, Program::kRoot, regions, diags_);
     if (!outlined) return Failure{};
     outlined_ = std::move(*outlined);
+    for (size_t i = 0; i < outlined_.size(); ++i) {
+      if (plan_.regions[i].backend == nullptr) continue;
+      outlined_[i].call =
+          ReturnWrittenInputs(&program_, Program::kRoot, outlined_[i].call);
+    }
     for (size_t i = 0; i < outlined_.size(); ++i) {
       report_.regions.push_back(DescribeRegion(regions[i], outlined_[i]));
     }
@@ -140,13 +149,14 @@ class Exporter : public Pipeline {
   bool CompileRegion(const Backend& backend, const Outlined& outlined,
                      RegionReport* region) {
     const Program standalone = ExtractGraph(program_, outlined.child);
+    BackendOptions backend_options = options_.backend_options;
+    backend_options.replaceable = replaceable_->Of(program_, outlined.call);
     const auto& requests = options_.backends;
     size_t at = 0;
     while (at < requests.size() && requests[at].backend != &backend) ++at;
     for (const Backend* candidate = &backend; candidate != nullptr;) {
       Diagnostics reasons;
-      auto compiled =
-          candidate->Compile(standalone, options_.backend_options, reasons);
+      auto compiled = candidate->Compile(standalone, backend_options, reasons);
       if (compiled) {
         region->backend = candidate->name();
         program_.regions[outlined.region.index].backend =
@@ -301,6 +311,7 @@ class Exporter : public Pipeline {
   PartitionPlan plan_;
   std::vector<Outlined> outlined_;
   std::vector<uint32_t> positions_;
+  std::optional<ReplaceableInputs> replaceable_;
 };
 
 }  // namespace

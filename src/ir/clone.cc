@@ -125,6 +125,7 @@ NodeId ReplaceCall(Program* program, GraphId graph, NodeId call,
   const Node old = program->node(call);
   const NodeId n = program->NewNode(old.kind);
   Node& node = program->mutable_node(n);
+  node.child = old.child;
   node.delegate = old.delegate;
   node.name = old.name;
   node.has_name = old.has_name;

@@ -24,10 +24,10 @@ struct CloneMap {
 GraphId CloneGraph(const Program& from, GraphId graph, Program* to,
                    CloneMap* map);
 
-// A node's results can't grow in place: a node of its kind, with its delegate,
-// arguments and labels and with results of `types`, takes its place. Uses of
-// its results become uses of the new ones at the same positions; there have to
-// be at least as many.
+// A node's results can't grow in place: a node of its kind, with its delegate
+// or child, arguments and labels and with results of `types`, takes its place.
+// Uses of its results become uses of the new ones at the same positions; there
+// have to be at least as many.
 NodeId ReplaceCall(Program* program, GraphId graph, NodeId call,
                    const std::vector<TypeId>& types);
 

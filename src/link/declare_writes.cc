@@ -1,6 +1,7 @@
 #include "link/declare_writes.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "analysis/effects.h"
@@ -76,15 +77,15 @@ void InsertArgs(Program* program, NodeId n, const std::vector<ValueId>& values,
   program->ReplaceArgs(n, args);
 }
 
-void AddCallResults(Program* program, GraphId graph, NodeId call,
-                    const std::vector<TypeId>& added) {
+NodeId AddCallResults(Program* program, GraphId graph, NodeId call,
+                      const std::vector<TypeId>& added) {
   std::vector<TypeId> types;
   const ValueRange results = program->node(call).results;
   for (uint32_t r = 0; r < results.count; ++r) {
     types.push_back(program->value(results[r]).type);
   }
   types.insert(types.end(), added.begin(), added.end());
-  ReplaceCall(program, graph, call, types);
+  return ReplaceCall(program, graph, call, types);
 }
 
 // The outputs of a delegate that are missing; their types.
@@ -164,6 +165,32 @@ void DeclareDelegateWrites(Program* program) {
       }
     }
   }
+}
+
+NodeId ReturnWrittenInputs(Program* program, GraphId parent, NodeId call) {
+  const GraphId child = program->node(call).child;
+  const std::vector<ValueId> latest = WrittenInputs(*program, child);
+  std::vector<ValueId> added;
+  std::vector<TypeId> types;
+  std::optional<Origins> origins;
+  for (uint32_t i = 0; i < latest.size(); ++i) {
+    if (!latest[i].valid()) continue;
+    if (!origins) origins.emplace(*program, child);
+    const ValueId input = program->graph(child).inputs[i];
+    const auto outputs = program->outputs(child);
+    const bool is_returned =
+        std::any_of(outputs.begin(), outputs.end(), [&](const Arg& output) {
+          if (!output.is_value()) return false;
+          const Origin origin = origins->of(output.value());
+          return origin.value == input && origin.is_whole;
+        });
+    if (is_returned) continue;
+    added.push_back(latest[i]);
+    types.push_back(program->value(input).type);
+  }
+  if (added.empty()) return call;
+  InsertArgs(program, program->graph(child).output, added, false);
+  return AddCallResults(program, parent, call, types);
 }
 
 void DeclareMutations(Program* program) {

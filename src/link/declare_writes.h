@@ -11,6 +11,11 @@ namespace tenon {
 // delegate and to its calls. State must be lifted out of the sources.
 void DeclareDelegateWrites(Program* program);
 
+// Appends to an outlined child, and to the results of its only call, each input
+// that the child writes in place and doesn't return: what a backend that
+// compiles it has to declare. Gives the call, another one if it got results.
+NodeId ReturnWrittenInputs(Program* program, GraphId parent, NodeId call);
+
 // Every buffer, parameter and user input of the lifted root graph that is
 // written in place and isn't the target of a mutation output gets one: the
 // result of the last write to it. Its value is the storage itself, so that a

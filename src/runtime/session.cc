@@ -25,41 +25,20 @@ bool SameView(const Tensor& a, const Tensor& b) {
          a.sizes() == b.sizes() && a.strides() == b.strides();
 }
 
-// Copies of the bytes that a failed call must not have changed: put back when
-// the call ends without Keep, for want of memory, too.
-class Snapshot {
+// Undoes what a call wrote when it ends without Keep, for want of memory, too.
+class Undoing {
  public:
-  Snapshot() = default;
-  ~Snapshot() {
-    if (!is_kept_) Restore();
+  explicit Undoing(UndoLog* log) : log_(*log) { log_.Clear(); }
+  ~Undoing() {
+    if (!is_kept_) log_.Undo();
   }
-  Snapshot(const Snapshot&) = delete;
-  Snapshot& operator=(const Snapshot&) = delete;
+  Undoing(const Undoing&) = delete;
+  Undoing& operator=(const Undoing&) = delete;
 
-  // What was written stays.
   void Keep() { is_kept_ = true; }
-  void Save(const std::shared_ptr<Storage>& storage) {
-    for (const Saved& s : saved_) {
-      if (s.storage == storage) return;
-    }
-    saved_.push_back({storage, std::vector<std::byte>(
-                                   storage->data(),
-                                   storage->data() + storage->size_bytes())});
-  }
 
  private:
-  void Restore() const {
-    for (const Saved& s : saved_) {
-      if (s.bytes.empty()) continue;
-      std::memcpy(s.storage->mutable_data(), s.bytes.data(), s.bytes.size());
-    }
-  }
-
-  struct Saved {
-    std::shared_ptr<Storage> storage;
-    std::vector<std::byte> bytes;
-  };
-  std::vector<Saved> saved_;
+  UndoLog& log_;
   bool is_kept_ = false;
 };
 
@@ -88,6 +67,18 @@ class Session::Delegates : public DelegateRunner {
 
   Executable& executable(DelegateId delegate) {
     return *executables_[delegate.index];
+  }
+
+  // From now on they save what they overwrite, those that can.
+  void SetUndoLog(UndoLog* log) {
+    for (const auto& executable : executables_) {
+      saves_.push_back(executable->set_undo_log(log));
+    }
+  }
+
+  // Whether a call saves all that it overwrites. A hook may run anything.
+  bool saves(DelegateId delegate) const {
+    return !hook_ && saves_[delegate.index];
   }
 
   Expected<std::vector<RuntimeValue>> Run(DelegateId delegate,
@@ -170,6 +161,7 @@ class Session::Delegates : public DelegateRunner {
   std::function<Expected<std::vector<RuntimeValue>>(const DelegateCall&)> hook_;
   std::vector<std::unique_ptr<Executable>> executables_;
   std::vector<bool> takes_tensors_;  // for scalars (D-5)
+  std::vector<bool> saves_;
 };
 
 Session::Session(std::shared_ptr<const Program> program)
@@ -184,6 +176,7 @@ Expected<std::unique_ptr<Session>> Session::Load(
   session->options_ = options;
   TENON_TRY(
       session->delegates_->Load(session->program(), options, nullptr, diags));
+  session->delegates_->SetUndoLog(&session->undo_log_);
   session->FindWrittenInputs();
   session->FindWrittenStorages();
   TENON_TRY(session->LoadState(nullptr, diags));
@@ -197,7 +190,9 @@ Expected<std::unique_ptr<Session>> Session::Fork(Diagnostics& diags) const {
   fork->options_.find_backend = options_.find_backend;
   TENON_TRY(fork->delegates_->Load(*program_, fork->options_, delegates_.get(),
                                    diags));
+  fork->delegates_->SetUndoLog(&fork->undo_log_);
   fork->written_in_place_ = written_in_place_;
+  fork->needs_copy_ = needs_copy_;
   fork->is_written_ = is_written_;
   TENON_TRY(fork->LoadState(this, diags));
   fork->guards_ = guards_;
@@ -294,23 +289,37 @@ Status Session::LoadState(const Session* shared, Diagnostics& diags) {
 void Session::FindWrittenInputs() {
   const Graph& root = program_->root();
   written_in_place_.assign(root.inputs.size(), false);
-  std::vector<ValueId> writes;
+  needs_copy_.assign(root.inputs.size(), false);
+  struct Write {
+    ValueId value;
+    bool is_saved = false;
+  };
+  std::vector<Write> writes;
+  EffectAnalysis effects(*program_);
   for (const NodeId n : program_->nodes(Program::kRoot)) {
-    const NodeEffects effects = ComputeEffects(*program_, n);
-    writes.insert(writes.end(), effects.writes.begin(), effects.writes.end());
+    const Node& node = program_->node(n);
+    const bool is_saved = node.kind == NodeKind::kDelegateCall &&
+                          delegates_->saves(node.delegate);
+    for (const ValueId v : effects.Of(n).writes)
+      writes.push_back({v, is_saved});
   }
   if (writes.empty()) return;
   const AliasClasses classes(*program_, Program::kRoot);
-  std::vector<bool> written;
-  for (const ValueId v : writes) {
-    const uint32_t c = classes.class_of(v);
-    if (c == UINT32_MAX) continue;
-    if (c >= written.size()) written.resize(c + 1, false);
+  std::vector<bool> written, unsaved;
+  for (const Write& write : writes) {
+    const uint32_t c = classes.class_of(write.value);
+    if (c == AliasClasses::kNoClass) continue;
+    if (c >= written.size()) {
+      written.resize(c + 1, false);
+      unsaved.resize(c + 1, false);
+    }
     written[c] = true;
+    unsaved[c] = unsaved[c] || !write.is_saved;
   }
   for (size_t i = 0; i < root.inputs.size(); ++i) {
     const uint32_t c = classes.class_of(root.inputs[i]);
     written_in_place_[i] = c < written.size() && written[c];
+    needs_copy_[i] = c < unsaved.size() && unsaved[c];
   }
 }
 
@@ -326,7 +335,7 @@ Expected<std::vector<RuntimeValue>> Session::RunFlat(
   if (!symbols) return Failure{};
   const Graph& root = program_->root();
   std::vector<RuntimeValue> inputs(root.inputs.size());
-  Snapshot snapshot;
+  Undoing undoing(&undo_log_);
   size_t next_user = 0;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     const InputSpec& spec = program_->signature.inputs[i];
@@ -346,7 +355,7 @@ Expected<std::vector<RuntimeValue>> Session::RunFlat(
     if (!storage->writable() && !storage->MakeWritable()) {
       return diags.Error(Rule::kIo) << "out of memory";
     }
-    snapshot.Save(storage);
+    if (needs_copy_[i]) SaveStorage(*storage);
   }
   InterpreterOptions interpreter;
   interpreter.delegates = delegates_.get();
@@ -362,8 +371,12 @@ Expected<std::vector<RuntimeValue>> Session::RunFlat(
                            interpreter, diags);
   if (!outputs) return Failure{};
   auto results = Finish(std::move(*outputs), user_inputs, buffers, diags);
-  if (results) snapshot.Keep();
+  if (results) undoing.Keep();
   return results;
+}
+
+void Session::SaveStorage(const Storage& storage) {
+  undo_log_.Save(storage.data(), 1, 0, storage.size_bytes());
 }
 
 // Writes mutations back and keeps what the user gets.

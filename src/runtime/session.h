@@ -14,6 +14,7 @@
 #include "ir/program.h"
 #include "runtime/pytree.h"
 #include "support/expected.h"
+#include "tensor/undo_log.h"
 
 namespace tenon {
 
@@ -103,14 +104,19 @@ class Session {
       const std::vector<RuntimeValue>& user_inputs,
       std::span<const Tensor> buffers, Diagnostics& diags);
 
+  void SaveStorage(const Storage& storage);
+
   std::shared_ptr<const Program> program_;
   SessionOptions options_;
+  UndoLog undo_log_;  // of the call that runs; outlives the delegates
   std::unique_ptr<Delegates> delegates_;
   std::vector<Guard> guards_;
   std::vector<std::shared_ptr<Storage>> storages_;  // by StorageId
   std::vector<Tensor> state_;                       // by StateId
   // Root inputs whose storage the graph writes in place.
   std::vector<bool> written_in_place_;
+  // Of those, the ones that some node writes without saving what was there.
+  std::vector<bool> needs_copy_;
   std::vector<bool> is_written_;  // by StorageId: by any call
 };
 

@@ -1,5 +1,6 @@
 #include "backends/cpu/cpu_backend.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/cpu/executable.h"
@@ -23,36 +24,50 @@ Status CheckNodes(const Program& region, Diagnostics& diags) {
   return {};
 }
 
+bool IsWritten(const std::vector<DeclaredWrite>& writes,
+               const DeclaredWrite& write) {
+  return std::any_of(writes.begin(), writes.end(), [&](const DeclaredWrite& w) {
+    return w.input == write.input || w.output == write.output;
+  });
+}
+
 }  // namespace
 
 std::optional<Refusal> CpuBackend::Refuses(const Program& program,
                                            NodeId node) const {
-  if (auto refusal = cpu::WhyRefused(program, node)) return refusal;
-  // A region may write its inputs, if it returns them; whether it will isn't
-  // known of a single node. What belongs to the program stays with it.
-  if (WritesGivenStorage(program, node)) {
-    return Refusal{RefusalReason::kEffect,
-                   "writes storage that the graph was given"};
-  }
-  return std::nullopt;
+  return cpu::WhyRefused(program, node);
 }
 
 Expected<CompiledRegion> CpuBackend::Compile(const Program& region,
-                                             const BackendOptions&,
+                                             const BackendOptions& options,
                                              Diagnostics& diags) const {
   TENON_TRY(CheckNodes(region, diags));
   TENON_ASSIGN(auto writes, FindDeclaredWrites(name(), region, diags));
-  return CompiledRegion{WriteRegionPayload(name(), region), std::move(writes)};
+  std::vector<DeclaredWrite> replaced;
+  for (const DeclaredWrite& write : options.replaceable) {
+    if (!IsWritten(writes, write)) replaced.push_back(write);
+  }
+  writes.insert(writes.end(), replaced.begin(), replaced.end());
+  return CompiledRegion{WriteRegionPayload(name(), region, replaced),
+                        std::move(writes)};
 }
 
 Expected<std::unique_ptr<Executable>> CpuBackend::Load(
     Bytes payload, std::shared_ptr<const void>, const BackendOptions& options,
     Diagnostics& diags) const {
-  TENON_ASSIGN(Program region, ReadRegionPayload(name(), payload, diags));
+  std::vector<DeclaredWrite> replaced;
+  TENON_ASSIGN(Program region,
+               ReadRegionPayload(name(), payload, diags, &replaced));
   TENON_TRY(CheckNodes(region, diags));
   TENON_ASSIGN(const auto writes, FindDeclaredWrites(name(), region, diags));
-  return std::unique_ptr<Executable>(
-      std::make_unique<cpu::CpuExecutable>(std::move(region), writes, options));
+  for (const DeclaredWrite& write : replaced) {
+    if (!IsWritten(writes, write)) continue;
+    return diags.Error(Rule::kText)
+           << "payload of backend cpu: input " << write.input
+           << " is written and replaced, too";
+  }
+  return std::unique_ptr<Executable>(std::make_unique<cpu::CpuExecutable>(
+      std::move(region), writes, std::move(replaced), options));
 }
 
 }  // namespace tenon

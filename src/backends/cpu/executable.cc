@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "backends/cpu/plan_builder.h"
+#include "backends/in_place_updates.h"
 #include "backends/region_payload.h"
 #include "interpreter/interpreter.h"
 
@@ -84,16 +85,23 @@ bool CpuExecutable::AreFinite(std::span<const RuntimeValue> inputs) {
 
 CpuExecutable::CpuExecutable(Program region,
                              std::span<const DeclaredWrite> writes,
+                             std::vector<DeclaredWrite> replaced,
                              const BackendOptions& options)
-    : shared_(MakeShared(std::move(region), writes, options)) {}
+    : shared_(MakeShared(std::move(region), writes, std::move(replaced),
+                         options)) {}
 
 std::shared_ptr<const CpuExecutable::Shared> CpuExecutable::MakeShared(
     Program region, std::span<const DeclaredWrite> writes,
-    const BackendOptions& options) {
+    std::vector<DeclaredWrite> replaced, const BackendOptions& options) {
   auto shared = std::make_shared<Shared>(std::move(region), options);
   for (const DeclaredWrite& write : writes) {
     shared->written_inputs.push_back(write.input);
   }
+  for (const DeclaredWrite& write : replaced) {
+    shared->written_inputs.push_back(write.input);
+  }
+  shared->in_place_updates = FindInPlaceUpdates(shared->region, replaced);
+  shared->replaced = std::move(replaced);
   for (const NodeId n : shared->region.nodes(Program::kRoot)) {
     if (shared->region.node(n).kind == NodeKind::kOutput) continue;
     shared->has_convolutions =
@@ -106,6 +114,12 @@ std::shared_ptr<const CpuExecutable::Shared> CpuExecutable::MakeShared(
 std::unique_ptr<Executable> CpuExecutable::Fork() const {
   shared_->packed_weights.Share();
   return std::unique_ptr<Executable>(new CpuExecutable(shared_));
+}
+
+bool CpuExecutable::set_undo_log(UndoLog* log) {
+  undo_log_ = log;
+  for (CachedPlan& cached : plans_) cached.plan->set_undo_log(log);
+  return true;
 }
 
 void CpuExecutable::set_step_observer(StepObserver* observer) {
@@ -163,9 +177,12 @@ Expected<Plan*> CpuExecutable::MakePlan(std::span<const RuntimeValue> inputs,
   request.inputs = inputs;
   request.packed_weights = &shared_->packed_weights;
   request.written_inputs = shared_->written_inputs;
+  request.replaced = shared_->replaced;
+  request.in_place_updates = &shared_->in_place_updates;
   request.keeps_nan = geometry_[0] != 0;
   TENON_ASSIGN(auto plan, PlanBuilder::Build(request, diags));
   plan->set_observer(observer_);
+  plan->set_undo_log(undo_log_);
   ++num_allocations_;
   if (plans_.size() == kMaxPlans) plans_.pop_back();
   plans_.insert(plans_.begin(), CachedPlan{geometry_, std::move(plan)});
@@ -189,6 +206,11 @@ Expected<std::vector<RuntimeValue>> CpuExecutable::Run(
     std::span<const RuntimeValue> inputs, Diagnostics& diags) {
   TENON_TRY(CheckRegionInputs(shared_->region, inputs, diags));
   if (!HaveStatedDtypes(shared_->region, inputs)) {
+    if (undo_log_ != nullptr) {
+      for (const uint32_t i : shared_->written_inputs) {
+        undo_log_->Save(inputs[i].tensor());
+      }
+    }
     return Interpret(shared_->region, Program::kRoot,
                      std::vector<RuntimeValue>(inputs.begin(), inputs.end()),
                      InterpreterOptions{}, diags);

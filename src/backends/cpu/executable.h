@@ -14,8 +14,10 @@ namespace tenon::cpu {
 
 class CpuExecutable : public Executable {
  public:
-  // Every node of `region` is one that the backend takes.
+  // Every node of `region` is one that the backend takes. `writes` are those of
+  // its operators; `replaced` inputs get what the outputs hold.
   CpuExecutable(Program region, std::span<const DeclaredWrite> writes,
+                std::vector<DeclaredWrite> replaced,
                 const BackendOptions& options);
 
   Expected<std::vector<RuntimeValue>> Run(std::span<const RuntimeValue> inputs,
@@ -24,6 +26,7 @@ class CpuExecutable : public Executable {
   // Shares the region and the packed weights. Plans and their memory, which a
   // run writes, are the fork's own.
   std::unique_ptr<Executable> Fork() const override;
+  bool set_undo_log(UndoLog* log) override;
   void set_step_observer(StepObserver* observer) override;
   std::optional<PlanListing> last_listing() const override;
 
@@ -40,7 +43,9 @@ class CpuExecutable : public Executable {
 
     const Program region;
     const BackendOptions options;
-    std::vector<uint32_t> written_inputs;
+    std::vector<uint32_t> written_inputs;  // by operators or by replacement
+    std::vector<DeclaredWrite> replaced;
+    std::vector<bool> in_place_updates;  // FindInPlaceUpdates
     // Such a region has plans of two kinds (PlanRequest::keeps_nan): looking at
     // the inputs first costs less than keeping NaN in every activation.
     bool has_convolutions = false;
@@ -53,7 +58,7 @@ class CpuExecutable : public Executable {
 
   static std::shared_ptr<const Shared> MakeShared(
       Program region, std::span<const DeclaredWrite> writes,
-      const BackendOptions& options);
+      std::vector<DeclaredWrite> replaced, const BackendOptions& options);
   explicit CpuExecutable(std::shared_ptr<const Shared> shared)
       : shared_(std::move(shared)) {}
 
@@ -70,6 +75,7 @@ class CpuExecutable : public Executable {
 
   const std::shared_ptr<const Shared> shared_;  // outlives the plans
   StepObserver* observer_ = nullptr;
+  UndoLog* undo_log_ = nullptr;
   // What was found in a read-only input, by input.
   struct SeenInput {
     std::weak_ptr<Storage> storage;

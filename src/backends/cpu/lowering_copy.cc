@@ -419,13 +419,19 @@ bool NeverReached(PlanBuilder&, KernelCall& call, const Lowering&) {
 
 // --- a copy with one view overwritten ---
 
+// The tensor whose view is overwritten: a copy of `self`, or, where nobody
+// reads that any more, `self`.
 bool CloneLike(PlanBuilder& b, KernelCall& call, const Tensor& self,
                Tensor* out) {
   Sizes strides = self.strides();
+  bool has_overlap = false;
   for (int64_t d = 0; d < self.dim(); ++d) {
-    if (self.stride(d) != 0 || self.size(d) <= 1) continue;
-    strides = ContiguousStrides(self.sizes());
-    break;
+    has_overlap = has_overlap || (self.stride(d) == 0 && self.size(d) > 1);
+  }
+  if (has_overlap) strides = ContiguousStrides(self.sizes());
+  if (!has_overlap && b.updates_in_place()) {
+    *out = b.Writable(self);
+    return true;
   }
   *out = b.NewTensor(self.dtype(), self.sizes(), strides);
   if (out->defined() && b.EmitCopy(self, *out)) return true;
@@ -442,7 +448,7 @@ bool SliceScatter(PlanBuilder& b, KernelCall& call, const Lowering&) {
     return call.Fail(slice.error());
   }
   const Tensor view = slice.results()[0].tensor();
-  if (view.sizes() != source.sizes() || !b.EmitCopy(source, view)) {
+  if (view.sizes() != source.sizes() || !b.EmitUpdate(source, view)) {
     return call.Fail("expected a source of sizes " + ToText(view.sizes()) +
                      ", found " + ToText(source.sizes()));
   }
@@ -460,7 +466,7 @@ bool SelectScatter(PlanBuilder& b, KernelCall& call, const Lowering&) {
     return call.Fail(select.error());
   }
   const Tensor view = select.results()[0].tensor();
-  if (view.sizes() != source.sizes() || !b.EmitCopy(source, view)) {
+  if (view.sizes() != source.sizes() || !b.EmitUpdate(source, view)) {
     return call.Fail("expected a source of sizes " + ToText(view.sizes()) +
                      ", found " + ToText(source.sizes()));
   }
@@ -480,7 +486,7 @@ bool CopyFunctional(PlanBuilder& b, KernelCall& call, const Lowering&) {
                      " don't broadcast to " + ToText(self.sizes()));
   }
   if (!CloneLike(b, call, self, &out)) return false;
-  if (!b.EmitCopy(source, out)) return call.Fail("cannot copy the source");
+  if (!b.EmitUpdate(source, out)) return call.Fail("cannot copy the source");
   call.Return(out);
   return true;
 }

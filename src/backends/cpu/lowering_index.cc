@@ -33,8 +33,9 @@ struct IndexShape {
   int64_t run_length = 1;
   int64_t run_step_bytes = 0;
   size_t item_bytes = 4;
-  Ref self;   // the indexed tensor
-  Ref other;  // contiguous [outer, count, inner]
+  Ref self;               // the indexed tensor
+  Ref other;              // contiguous [outer, count, inner]
+  bool is_saved = false;  // what is overwritten: `self` is a region input
 };
 
 void CopyItems(std::byte* to, int64_t to_step, const std::byte* from,
@@ -70,6 +71,10 @@ class IndexStep : public Step {
         std::byte* run =
             other + (static_cast<int64_t>(o) * s_.count + p) * block_bytes;
         for (const int64_t at : s_.run_bytes) {
+          if (s_.is_saved && frame.undo_log != nullptr) {
+            frame.undo_log->Save(block + at, s_.run_length, s_.run_step_bytes,
+                                 s_.item_bytes);
+          }
           CopyRun(block + at, run);
           run += run_bytes;
         }
@@ -252,6 +257,7 @@ bool Put(PlanBuilder& b, KernelCall& call, const Tensor& self,
   }
   selection.shape.self = b.RefOf(self);
   selection.shape.other = b.RefOf(source);
+  selection.shape.is_saved = b.InputOf(self) >= 0;
   std::vector<Tensor> reads = selection.indices;
   reads.push_back(source);
   reads.push_back(self);
@@ -319,10 +325,11 @@ bool HasOverlap(const Tensor& t) {
 
 // The tensor that an in-place or a functional form writes.
 bool TargetOf(PlanBuilder& b, KernelCall& call, bool in_place, Tensor* out) {
-  if (!in_place) return CopyOf(b, call, call.tensor(0), out);
-  if (HasOverlap(call.tensor(0))) {
-    return call.Fail("the target's elements overlap");
+  const bool has_overlap = HasOverlap(call.tensor(0));
+  if (!in_place && (has_overlap || !b.updates_in_place())) {
+    return CopyOf(b, call, call.tensor(0), out);
   }
+  if (has_overlap) return call.Fail("the target's elements overlap");
   *out = call.arg(0).tensor() = b.Writable(call.tensor(0));
   return true;
 }

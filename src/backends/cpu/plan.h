@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/profile.h"
+#include "tensor/undo_log.h"
 #include "tensor/value.h"
 
 namespace tenon::cpu {
@@ -30,6 +31,7 @@ struct Ref {
 struct Frame {
   std::byte* const* bases = nullptr;  // by buffer
   std::span<const RuntimeValue> inputs;
+  UndoLog* undo_log = nullptr;  // null: what is overwritten is gone
   std::string error;
 
   template <typename T>
@@ -96,6 +98,7 @@ class Plan {
   PlanListing Listing() const;
   // Null: runs aren't observed.
   void set_observer(StepObserver* observer) { observer_ = observer; }
+  void set_undo_log(UndoLog* log) { frame_.undo_log = log; }
 
  private:
   friend class PlanBuilder;

@@ -7,7 +7,9 @@
 #include "backends/cpu/channels_last.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/pointwise_builder.h"
+#include "kernels/views.h"
 #include "support/checked.h"
+#include "tensor/strided_loop.h"
 
 namespace tenon::cpu {
 namespace {
@@ -75,6 +77,38 @@ class CopyBytesStep : public Step {
  private:
   Ref from_, to_;
   size_t size_bytes_;
+};
+
+// Saves what a tensor in a region input holds.
+class SaveStep : public Step {
+ public:
+  SaveStep(const Tensor& tensor, Ref ref)
+      : ref_(ref), item_bytes_(SizeBytes(tensor.dtype())) {
+    const auto item = static_cast<int64_t>(item_bytes_);
+    for (StridedLoop loop(tensor.sizes(), {tensor.strides()}); loop.Next();) {
+      runs_.push_back({loop.offset(0) * item, loop.run(), loop.step(0) * item});
+    }
+  }
+  bool Run(Frame& frame) override {
+    if (frame.undo_log == nullptr) return true;
+    const std::byte* at = frame.at<std::byte>(ref_);
+    for (const Runs& r : runs_) {
+      frame.undo_log->Save(at + r.offset_bytes, r.count, r.step_bytes,
+                           item_bytes_);
+    }
+    return true;
+  }
+  std::string_view name() const override { return "save"; }
+
+ private:
+  struct Runs {
+    int64_t offset_bytes = 0;
+    int64_t count = 0;
+    int64_t step_bytes = 0;
+  };
+  Ref ref_;
+  size_t item_bytes_;
+  std::vector<Runs> runs_;
 };
 
 }  // namespace
@@ -251,6 +285,10 @@ void PlanBuilder::Append(PlannedStep planned) {
 }
 
 bool PlanBuilder::EmitCopy(const Tensor& from, const Tensor& to) {
+  if (InputOf(to) >= 0 && to.numel() > 0) {
+    const Tensor reads[] = {to};
+    Emit(std::make_unique<SaveStep>(to, RefOf(to)), reads, {});
+  }
   if (DifferInChannelOrder(from, to)) {
     const Tensor reads[] = {from};
     const Tensor writes[] = {to};
@@ -259,6 +297,16 @@ bool PlanBuilder::EmitCopy(const Tensor& from, const Tensor& to) {
   }
   PointwiseBuilder expression(this, to);
   return expression.Emit(expression.LoadAs(from, to.dtype()));
+}
+
+bool PlanBuilder::EmitUpdate(const Tensor& from, const Tensor& to) {
+  if (!from.SharesStorage(to)) return EmitCopy(from, to);
+  if (from.offset() == to.offset() && from.sizes() == to.sizes() &&
+      from.strides() == to.strides() && from.dtype() == to.dtype()) {
+    return true;
+  }
+  const Tensor between = NewTensor(to.dtype(), from.sizes(), LikeStrides(from));
+  return between.defined() && EmitCopy(from, between) && EmitCopy(between, to);
 }
 
 Tensor PlanBuilder::Contiguous(const Tensor& tensor) {
@@ -355,6 +403,10 @@ void PlanBuilder::SetChannelsLast(const Tensor& result, const Tensor& last) {
 
 // --- writing in place ---
 
+bool PlanBuilder::updates_in_place() const {
+  return may_update_ && (*request_.in_place_updates)[current_.index];
+}
+
 void PlanBuilder::Retarget(const Storage* from,
                            const std::shared_ptr<Storage>& to) {
   for (RuntimeValue& value : values_) {
@@ -404,6 +456,8 @@ bool PlanBuilder::Overwrite(Tensor* target, const Tensor& value) {
 
 void PlanBuilder::BindInputs() {
   values_.resize(request_.region->num_values());
+  bound_inputs_.resize(request_.inputs.size());
+  may_update_ = request_.in_place_updates != nullptr;
   const auto& ids = request_.region->root().inputs;
   for (uint32_t i = 0; i < ids.size(); ++i) {
     const RuntimeValue& input = request_.inputs[i];
@@ -417,8 +471,15 @@ void PlanBuilder::BindInputs() {
     const uint32_t id =
         AddBuffer(BufferKind::kInput, t.storage()->size_bytes() - skipped);
     buffers_[id].input = i;
-    values_[ids[i].index] =
+    // A copy of a tensor with gaps has none, and those who read it count on
+    // that.
+    const bool is_replaced = std::any_of(
+        request_.replaced.begin(), request_.replaced.end(),
+        [&](const DeclaredWrite& write) { return write.input == i; });
+    may_update_ = may_update_ && (!is_replaced || t.is_dense());
+    bound_inputs_[i] =
         Tensor(stand_ins_[id], t.dtype(), t.sizes(), t.strides(), 0);
+    values_[ids[i].index] = bound_inputs_[i];
   }
 }
 
@@ -555,10 +616,44 @@ Status PlanBuilder::LowerAll(Diagnostics& diags) {
   return {};
 }
 
+bool PlanBuilder::ReplaceInput(const DeclaredWrite& write, Tensor* output,
+                               std::string* error) {
+  const Tensor& input = bound_inputs_[write.input];
+  if (input.sizes() != output->sizes() || input.dtype() != output->dtype()) {
+    *error = "output " + std::to_string(write.output) + " is " +
+             output->ToString() + " and can't replace input " +
+             std::to_string(write.input) + ", " + input.ToString();
+    return false;
+  }
+  if (!EmitUpdate(*output, input)) {
+    *error = "cannot copy an output to the input that it replaces";
+    return false;
+  }
+  *output = input;
+  return true;
+}
+
 Status PlanBuilder::PlanOutputs(Diagnostics& diags) {
+  std::vector<RuntimeValue> values;
   for (const Arg& arg : request_.region->outputs(Program::kRoot)) {
+    values.push_back(Read(arg));
+  }
+  // Last of all, when whoever reads the inputs has done so. None of the other
+  // outputs views them (BackendOptions::replaceable).
+  const auto outputs = request_.region->outputs(Program::kRoot);
+  for (const DeclaredWrite& write : request_.replaced) {
+    const NodeId def =
+        request_.region->value(outputs[write.output].value()).def;
+    if (def.valid()) current_ = def;
+    std::string error = "an output that replaces an input isn't a tensor";
+    if (!values[write.output].is_tensor() ||
+        !ReplaceInput(write, &values[write.output].tensor(), &error)) {
+      return diags.Error(Rule::kRun01) << "backend cpu: " << error;
+    }
+  }
+  for (RuntimeValue& value : values) {
     PlannedOutput output;
-    output.value = Read(arg);
+    output.value = std::move(value);
     if (output.value.is_list()) {
       return diags.Error(Rule::kUnsupported)
              << "backend cpu: a region output is a list";

@@ -34,6 +34,10 @@ struct PlanRequest {
   PackedWeights* packed_weights = nullptr;
   // Region inputs that Compile declared as written.
   std::vector<uint32_t> written_inputs;
+  // Outputs that go to an input's memory, and the nodes that may write there
+  // right away (backends/in_place_updates.h), by index.
+  std::vector<DeclaredWrite> replaced;
+  const std::vector<bool>* in_place_updates = nullptr;
   // Some input holds what isn't a finite number: activations that lose NaN
   // don't become part of a convolution.
   bool keeps_nan = false;
@@ -65,8 +69,11 @@ class PlanBuilder {
   void EmitPointwise(TileProgram program);
   void EmitConvolution(DnnlConvolutionShape shape);
 
-  // `to` = `from`, cast and broadcast. False when there is no such cast.
+  // `to` = `from`, cast and broadcast. False when there is no such cast. What
+  // a region input holds there is saved before (Frame::undo_log).
   bool EmitCopy(const Tensor& from, const Tensor& to);
+  // The same where the two may overlap. Nothing where they are one.
+  bool EmitUpdate(const Tensor& from, const Tensor& to);
   // For reading: the tensor itself when it is contiguous, the same elements
   // elsewhere when those are, else a copy.
   Tensor Contiguous(const Tensor& tensor);
@@ -88,6 +95,9 @@ class PlanBuilder {
 
   // --- writing in place ---
 
+  // Whether the node that is being lowered, which gives a changed copy of its
+  // first operand, is to change that itself.
+  bool updates_in_place() const;
   // For an operator that overwrites part of `target`: the tensor to write.
   // Constants become arena buffers that start as a copy of them.
   Tensor Writable(const Tensor& target);
@@ -128,6 +138,8 @@ class PlanBuilder {
   bool Store(NodeId node, std::vector<RuntimeValue> results);
   void Retarget(const Storage* from, const std::shared_ptr<Storage>& to);
   Status PlanOutputs(Diagnostics& diags);
+  bool ReplaceInput(const DeclaredWrite& write, Tensor* output,
+                    std::string* error);
   void Append(PlannedStep planned);
   void ForgetTwins(uint32_t written);
 
@@ -159,7 +171,9 @@ class PlanBuilder {
   std::unordered_map<std::string, Ref> tiles_;
   std::unordered_map<uint32_t, Twins> twins_;  // by the tensor's buffer
   std::vector<PlannedStep> steps_;
-  NodeId current_;  // that is being lowered
+  NodeId current_;                    // that is being lowered
+  bool may_update_ = false;           // nodes of PlanRequest::in_place_updates
+  std::vector<Tensor> bound_inputs_;  // undefined where there is no tensor
   std::vector<PlannedOutput> outputs_;
   // While steps are merged: those that touch each buffer, in order.
   std::vector<std::vector<size_t>> touches_;

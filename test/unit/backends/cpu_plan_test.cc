@@ -501,12 +501,6 @@ TEST(CpuPlanTest, RefusalsNameTheirReason) {
   {
     RegionBuilder b;
     const ValueId x = b.Input(random.Floats({5}));
-    EXPECT_EQ(refusal(b, b.Op("aten.relu_.default", {{"self", x}})),
-              RefusalReason::kEffect);
-  }
-  {
-    RegionBuilder b;
-    const ValueId x = b.Input(random.Floats({5}));
     EXPECT_EQ(refusal(b, b.Op("aten.dropout.default",
                               {{"input", x}, {"p", 0.0}, {"train", true}})),
               RefusalReason::kEffect);
