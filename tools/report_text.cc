@@ -11,6 +11,8 @@
 namespace tenon::tools {
 namespace {
 
+constexpr std::string_view kInPlace = "in place";
+
 // Nodes shown of each group of refusals.
 constexpr size_t kShownNodes = 5;
 
@@ -171,7 +173,10 @@ std::string ReportAsText(const ExportReport& report,
   AppendSignature(report, &out);
   if (!report.mutations.empty()) out += "mutations:\n";
   for (const MutationReport& m : report.mutations) {
-    out += "  " + m.target + ": " + m.kind + " by " + m.owner + "\n";
+    const bool is_said = !m.in_place || m.kind == kInPlace;
+    out += "  " + m.target + ": " + m.kind +
+           (is_said ? "" : ", " + std::string(kInPlace)) + " by " + m.owner +
+           "\n";
   }
   for (const std::string& note : report.notes) out += "note: " + note + "\n";
   if (!(report.result_digest == Digest())) {

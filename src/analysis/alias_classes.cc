@@ -2,6 +2,7 @@
 // connect.
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include "analysis/effects.h"
 
@@ -65,9 +66,11 @@ enum class Sharing : uint8_t { kUnknown, kNever, kBySchema, kAll };
 
 class Builder {
  public:
-  Builder(const Program& program, GraphId graph)
+  // Inside of a delegate's source, other delegates aren't looked into.
+  Builder(const Program& program, GraphId graph, bool is_source = false)
       : program_(program),
         graph_(graph),
+        is_source_(is_source),
         binder_(program),
         range_(RangeOf(program, graph)),
         sets_(range_.count) {}
@@ -174,6 +177,7 @@ class Builder {
     if (node.kind == NodeKind::kGetState) return;
     if (node.kind == NodeKind::kDelegateCall) {
       JoinWrites(n);
+      JoinAsSource(n);
       return;
     }
     const Sharing sharing = node.kind == NodeKind::kOp && node.op.valid()
@@ -233,6 +237,53 @@ class Builder {
     }
   }
 
+  // A backend may give views of what it is given, as the graph does that its
+  // payload was compiled from.
+  void JoinAsSource(NodeId n) {
+    const Node& node = program_.node(n);
+    const GraphId source = program_.delegates[node.delegate.index].source;
+    if (!source.valid()) return;
+    if (is_source_) return JoinAll(n);
+    const std::vector<uint32_t>& classes = SourceClasses(node.delegate, source);
+    const auto args = program_.args(n);
+    const size_t num_inputs = program_.graph(source).inputs.size();
+    std::unordered_map<uint32_t, ValueId> by_class;
+    const auto join = [&](uint32_t c, ValueId v) {
+      if (c == AliasClasses::kNoClass || !CanAlias(v)) return;
+      const auto [at, is_new] = by_class.emplace(c, v);
+      if (!is_new) Join(at->second, v);
+    };
+    for (size_t i = 0; i < classes.size(); ++i) {
+      const size_t r = i - num_inputs;
+      if (i < num_inputs) {
+        if (i < args.size() && args[i].is_value()) {
+          join(classes[i], args[i].value());
+        }
+      } else if (r < node.results.count) {
+        join(classes[i], node.results[static_cast<uint32_t>(r)]);
+      }
+    }
+  }
+
+  // The classes that a source's inputs and outputs have there, in order.
+  const std::vector<uint32_t>& SourceClasses(DelegateId delegate,
+                                             GraphId source) {
+    const auto [at, is_new] = by_delegate_.try_emplace(delegate.index);
+    std::vector<uint32_t>& out = at->second;
+    if (!is_new) return out;
+    Builder builder(program_, source, true);
+    const std::vector<uint32_t> classes = builder.Build();
+    const auto add = [&](ValueId v) {
+      const uint32_t i = v.index - builder.first();  // wraps around
+      out.push_back(i < classes.size() ? classes[i] : AliasClasses::kNoClass);
+    };
+    for (const ValueId v : program_.graph(source).inputs) add(v);
+    for (const Arg& arg : program_.outputs(source)) {
+      add(arg.is_value() ? arg.value() : ValueId());
+    }
+    return out;
+  }
+
   static bool Intersects(const std::string& a, const std::string& b) {
     return a.find_first_of(b) != std::string::npos;
   }
@@ -247,10 +298,12 @@ class Builder {
 
   const Program& program_;
   GraphId graph_;
+  bool is_source_;
   ArgBinder binder_;
   ValueRange range_;
   Union sets_;  // by value, from first() on
   std::vector<Sharing> by_op_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> by_delegate_;
 };
 
 }  // namespace

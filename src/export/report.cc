@@ -131,8 +131,16 @@ void DescribeInPlaceWrites(const Program& program,
           !program.type(inputs[i]).is_tensor()) {
         continue;
       }
-      out->push_back({TargetOf(program, program.signature.inputs[i].state, i),
-                      "in place", OwnerOf(program, node), true});
+      const std::string target =
+          TargetOf(program, program.signature.inputs[i].state, i);
+      const auto known = std::find_if(
+          out->begin(), out->end(),
+          [&](const MutationReport& m) { return m.target == target; });
+      if (known == out->end()) {
+        out->push_back({target, "in place", OwnerOf(program, node), true});
+      } else {
+        known->in_place = true;
+      }
       break;
     }
   }

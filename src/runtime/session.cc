@@ -446,7 +446,12 @@ Expected<std::vector<RuntimeValue>> Session::Finish(
       }
     }
   }
-  for (Write& w : writes) w.target.CopyFrom(w.value);
+  written_back_bytes_ = 0;
+  for (Write& w : writes) {
+    w.target.CopyFrom(w.value);
+    written_back_bytes_ +=
+        static_cast<uint64_t>(w.value.numel()) * SizeBytes(w.value.dtype());
+  }
   FillOutputBuffers(buffers, &results);
   return results;
 }

@@ -88,6 +88,11 @@ class Session {
   }
   // What a delegate was loaded as; for profiles.
   Executable& executable(DelegateId delegate);
+  // Of the last call that succeeded: bytes of state and inputs that were saved
+  // before something overwrote them, and bytes of results that were copied to
+  // the state or inputs that they mutate.
+  uint64_t saved_bytes() const { return undo_log_.size_bytes(); }
+  uint64_t written_back_bytes() const { return written_back_bytes_; }
   // Bytes of storages that are this session's own: those that calls write.
   uint64_t own_state_bytes() const;
 
@@ -108,6 +113,7 @@ class Session {
 
   std::shared_ptr<const Program> program_;
   SessionOptions options_;
+  uint64_t written_back_bytes_ = 0;
   UndoLog undo_log_;  // of the call that runs; outlives the delegates
   std::unique_ptr<Delegates> delegates_;
   std::vector<Guard> guards_;

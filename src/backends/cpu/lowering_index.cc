@@ -260,12 +260,11 @@ bool Put(PlanBuilder& b, KernelCall& call, const Tensor& self,
   selection.shape.is_saved = b.InputOf(self) >= 0;
   std::vector<Tensor> reads = selection.indices;
   reads.push_back(source);
-  reads.push_back(self);
-  const Tensor writes[] = {self};
-  b.Emit(std::make_unique<IndexStep>(
-             accumulate ? IndexStep::Mode::kAccumulate : IndexStep::Mode::kPut,
-             std::move(selection.shape)),
-         reads, writes);
+  b.EmitPartial(
+      std::make_unique<IndexStep>(
+          accumulate ? IndexStep::Mode::kAccumulate : IndexStep::Mode::kPut,
+          std::move(selection.shape)),
+      reads, self, source);
   return true;
 }
 

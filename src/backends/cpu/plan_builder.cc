@@ -252,6 +252,16 @@ void PlanBuilder::Emit(std::unique_ptr<Step> step,
   Append(std::move(planned));
 }
 
+void PlanBuilder::EmitPartial(std::unique_ptr<Step> step,
+                              std::span<const Tensor> reads,
+                              const Tensor& target, const Tensor& part) {
+  const Tensor writes[] = {target};
+  Emit(std::move(step), reads, writes);
+  PlannedStep& planned = steps_.back();
+  planned.reads.push_back(BufferOf(target));
+  planned.bytes_written = BytesTouched(part);
+}
+
 void PlanBuilder::EmitPointwise(TileProgram program) {
   PlannedStep planned;
   planned.nodes = {current_};

@@ -66,6 +66,10 @@ class PlanBuilder {
 
   void Emit(std::unique_ptr<Step> step, std::span<const Tensor> reads,
             std::span<const Tensor> writes);
+  // The same for a step that touches but a part of `target`, as much as `part`
+  // has.
+  void EmitPartial(std::unique_ptr<Step> step, std::span<const Tensor> reads,
+                   const Tensor& target, const Tensor& part);
   void EmitPointwise(TileProgram program);
   void EmitConvolution(DnnlConvolutionShape shape);
 
