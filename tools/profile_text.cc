@@ -33,6 +33,15 @@ std::string Share(double part, double whole) {
   return buffer;
 }
 
+// "1.000": how much larger the arena is than it must be.
+std::string RatioText(uint64_t size, uint64_t bound) {
+  char buffer[32];
+  std::snprintf(
+      buffer, sizeof buffer, "%.3f",
+      bound > 0 ? static_cast<double>(size) / static_cast<double>(bound) : 1.0);
+  return buffer;
+}
+
 // Most time first; at most `top` of them, 0 = all.
 std::vector<size_t> Longest(const std::vector<double>& times, uint64_t top) {
   std::vector<size_t> order(times.size());
@@ -109,8 +118,10 @@ class TextProfile {
     Line("state", ByteText(p_.state_bytes) + ", of it written by calls " +
                       ByteText(p_.own_state_bytes));
     if (p_.arena_bytes + p_.constant_bytes + p_.packed_bytes == 0) return;
-    Line("arena", ByteText(p_.arena_bytes) + ", without sharing " +
-                      ByteText(p_.unshared_bytes));
+    Line("arena", ByteText(p_.arena_bytes) + ", peak-live bound " +
+                      ByteText(p_.peak_live_bytes) + ", ratio " +
+                      RatioText(p_.arena_bytes, p_.peak_live_bytes) +
+                      ", without sharing " + ByteText(p_.unshared_bytes));
     Line("planned", ByteText(p_.constant_bytes) + " of constants, " +
                         ByteText(p_.packed_bytes) + " of packed weights");
   }
@@ -190,6 +201,7 @@ void WriteRow(const ProfileRow& row, JsonWriter* json) {
 void WriteListing(const RegionProfile& region, JsonWriter* json) {
   const PlanListing& listing = *region.listing;
   json->Member("arena_bytes", listing.arena_bytes);
+  json->Member("peak_live_bytes", listing.peak_live_bytes);
   json->Member("unshared_bytes", listing.unshared_bytes);
   json->Member("constant_bytes", listing.constant_bytes);
   json->Member("packed_bytes", listing.packed_bytes);
@@ -246,6 +258,7 @@ std::string ProfileAsJson(const Profile& profile) {
   json.Member("state_bytes", profile.state_bytes);
   json.Member("own_state_bytes", profile.own_state_bytes);
   json.Member("arena_bytes", profile.arena_bytes);
+  json.Member("peak_live_bytes", profile.peak_live_bytes);
   json.Member("unshared_bytes", profile.unshared_bytes);
   json.Member("constant_bytes", profile.constant_bytes);
   json.Member("packed_bytes", profile.packed_bytes);
