@@ -3,7 +3,7 @@
 
 #include "json_writer.h"
 #include "profile.h"
-#include "size_text.h"
+#include "support/byte_text.h"
 #include "support/counted.h"
 #include "text_table.h"
 

@@ -42,28 +42,43 @@ class Planner {
     const Conflicts conflicts(problem_);
     FirstFit fit(problem_, conflicts);
     looks_left_ = budget_ - kLooksPerPair * num_pairs;
-    // What one order costs at most. Where that is little, all are tried before
-    // any is searched from; where it is much, the sweep's plan is repaired
-    // first, which costs as much as there is to repair.
+    // What one order costs at most.
     const uint64_t looks_per_order =
-        problem_.slots.size() * kLooksPerSlot + 2 * conflicts.num_entries();
-    if (looks_per_order * kNumPlacementOrders > looks_left_ / 4) {
-      SearchFromBest(conflicts, looks_left_ / 4, &fit);
+        problem_.slots.size() * kLooksPerSlot + 3 * conflicts.num_entries() / 2;
+    if (looks_per_order * kNumPlacementOrders <= looks_left_ / 4) {
+      SearchFromBestOrders(conflicts, &fit);
+    } else {
+      SearchAsAffordable(conflicts, looks_per_order, &fit);
     }
+    SearchFromBest(conflicts, looks_left_, &fit);
+  }
+
+  // Where orders are cheap: all of them, then a search from each of the best.
+  void SearchFromBestOrders(const Conflicts& conflicts, FirstFit* fit) {
     std::vector<std::pair<uint64_t, int>> orders;  // sizes that they reach
-    for (int o = 0; o < kNumPlacementOrders && !is_done(); ++o) {
-      if (looks_per_order > looks_left_ / 2) break;
-      if (PlaceInOrder(o, &fit)) orders.push_back({fit.SizeBytes(), o});
+    for (int o = 0; o < kNumPlacementOrders; ++o) {
+      if (PlaceInOrder(o, fit)) orders.push_back({fit->SizeBytes(), o});
+      if (is_done()) return;
     }
     std::stable_sort(
         orders.begin(), orders.end(),
         [](const auto& a, const auto& b) { return a.first < b.first; });
     orders.resize(std::min(orders.size(), kNumStarts));
     for (size_t i = 0; i < orders.size() && !is_done(); ++i) {
-      if (!PlaceInOrder(orders[i].second, &fit)) continue;
-      Search(conflicts, looks_left_ / (orders.size() - i + 1), &fit);
+      if (!PlaceInOrder(orders[i].second, fit)) continue;
+      Search(conflicts, looks_left_ / (orders.size() - i + 1), fit);
     }
-    SearchFromBest(conflicts, looks_left_, &fit);
+  }
+
+  // Where they aren't: the sweep's plan is repaired first, which costs as much
+  // as there is to repair; then each order is searched from at once.
+  void SearchAsAffordable(const Conflicts& conflicts, uint64_t looks_per_order,
+                          FirstFit* fit) {
+    SearchFromBest(conflicts, looks_left_ / 16, fit);
+    for (int o = 0; o < kNumPlacementOrders && !is_done(); ++o) {
+      if (looks_per_order > looks_left_) return;
+      if (PlaceInOrder(o, fit)) Search(conflicts, looks_left_ / 2, fit);
+    }
   }
 
   bool PlaceInOrder(int which, FirstFit* fit) {
@@ -96,7 +111,7 @@ class Planner {
 
   // Finding a pair costs as much as so many looks, sorting a slot, too.
   static constexpr uint64_t kLooksPerPair = 2;
-  static constexpr uint64_t kLooksPerSlot = 8;
+  static constexpr uint64_t kLooksPerSlot = 4;
   // Orders from which a search starts.
   static constexpr size_t kNumStarts = 4;
   static constexpr uint64_t kMaxPairs = uint64_t{1} << 30;
@@ -109,7 +124,7 @@ class Planner {
 };
 
 uint64_t DefaultBudget(size_t num_buffers) {
-  return (uint64_t{1} << 22) + 12 * uint64_t{num_buffers};
+  return (uint64_t{1} << 22) + 40 * uint64_t{num_buffers};
 }
 
 // The end of the highest fixed buffer, which no other fixed one overlaps.

@@ -31,7 +31,7 @@ namespace tenon {
 
 struct MemoryPlanOptions {
   // Looks at a buffer that is already placed, in all; a look costs some ten
-  // nanoseconds. Nothing: 2^22, and twelve for each buffer. The two sweeps are
+  // nanoseconds. Nothing: 2^22, and forty for each buffer. The two sweeps are
   // always made; 0 makes nothing else.
   std::optional<uint64_t> work_budget;
 };

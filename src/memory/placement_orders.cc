@@ -75,45 +75,35 @@ std::vector<uint32_t> PlacementOrder(const MemoryProblem& problem, int which) {
     for (size_t i = 0; i < order.size(); ++i) order[i] = keyed[i].second;
   };
   const auto size = [&](uint32_t s) { return slots[s].size_bytes; };
+  // Those that look at contention first.
+  if (which < 3) {
+    const Contention contention(problem);
+    sort_by([&](uint32_t s) {
+      const uint64_t peak = contention.Of(slots[s]);
+      const std::tuple<double, uint64_t> by[] = {
+          {length(s), size(s)}, {area(s), size(s)}, {size(s), length(s)}};
+      return std::tuple(peak, by[which]);
+    });
+    return order;
+  }
   switch (which) {
-    case 0:
+    case 3:
       sort_by([&](uint32_t s) { return std::tuple(size(s), length(s)); });
       break;
-    case 1: {
-      const Contention contention(problem);
-      sort_by([&](uint32_t s) {
-        return std::tuple(contention.Of(slots[s]), size(s), length(s));
-      });
-      break;
-    }
-    case 2:
+    case 4:
       sort_by([&](uint32_t s) { return std::tuple(area(s), size(s)); });
       break;
-    case 3:
+    case 5:
       sort_by([&](uint32_t s) { return std::tuple(length(s), size(s)); });
       break;
-    case 4: {
-      const Contention contention(problem);
-      sort_by([&](uint32_t s) {
-        return std::tuple(contention.Of(slots[s]), area(s));
-      });
-      break;
-    }
-    case 5:
+    case 6:
       sort_by([&](uint32_t s) {
         return std::tuple(UINT32_MAX - slots[s].begin, size(s));
       });
       break;
-    case 6:
+    case 7:
       sort_by([&](uint32_t s) { return std::tuple(slots[s].end, size(s)); });
       break;
-    case 7: {
-      const Contention contention(problem);
-      sort_by([&](uint32_t s) {
-        return std::tuple(contention.Of(slots[s]), length(s), size(s));
-      });
-      break;
-    }
   }
   return order;
 }
