@@ -35,6 +35,7 @@ void Measure(benchmark::State& state, const Operation& operation) {
   }
   state.SetItemsProcessed(state.iterations() * n);
   state.counters["ns_per_node"] = single * 1e9 / static_cast<double>(n);
+  if (operation.ratio != nullptr) state.counters["ratio"] = operation.ratio(c);
   if (n > kMaxGrowthNodes) return;
   Case twice(2 * n);
   state.counters["growth"] = BestCpu(operation, twice) / single;

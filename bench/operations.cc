@@ -16,9 +16,11 @@
 #include "backends/echo/echo_backend.h"
 #include "export/join_program.h"
 #include "formats/pt2/pt2.h"
+#include "lifetimes.h"
 #include "link/join.h"
 #include "link/lift.h"
 #include "link/outline.h"
+#include "memory/memory_plan.h"
 #include "partition/partition.h"
 #include "programs.h"
 #include "sizes.h"
@@ -321,6 +323,30 @@ void HybridToSigned(Case& c, Stopwatch& watch) {
   Check(ok, diags, "hybrid to signed");
 }
 
+void PlanLifetimes(LifetimePattern pattern, Case& c, Stopwatch& watch) {
+  const std::vector<Lifetime> lifetimes = DrawLifetimes(pattern, c.num_nodes());
+  Diagnostics diags;
+  bool ok = false;
+  watch.Time([&] { ok = PlanMemory(lifetimes, {}, diags).ok(); });
+  Check(ok, diags, "memory plan");
+}
+template <LifetimePattern pattern>
+double PlanRatio(Case& c) {
+  Diagnostics diags;
+  const auto plan =
+      PlanMemory(DrawLifetimes(pattern, c.num_nodes()), {}, diags);
+  return plan ? plan->ratio() : 0;
+}
+void PlanNetwork(Case& c, Stopwatch& watch) {
+  PlanLifetimes(LifetimePattern::kNetwork, c, watch);
+}
+void PlanResiduals(Case& c, Stopwatch& watch) {
+  PlanLifetimes(LifetimePattern::kResiduals, c, watch);
+}
+void PlanUniform(Case& c, Stopwatch& watch) {
+  PlanLifetimes(LifetimePattern::kUniform, c, watch);
+}
+
 constexpr Operation kOperations[] = {
     {"read", Read},
     {"read_graph", ReadGraph},
@@ -345,6 +371,12 @@ constexpr Operation kOperations[] = {
     {"lift", LiftAll},
     {"lift_hybrid", LiftHybrid},
     {"hybrid_to_signed", HybridToSigned},
+    {"memory_network", PlanNetwork, false, false,
+     PlanRatio<LifetimePattern::kNetwork>},
+    {"memory_residuals", PlanResiduals, false, false,
+     PlanRatio<LifetimePattern::kResiduals>},
+    {"memory_uniform", PlanUniform, false, false,
+     PlanRatio<LifetimePattern::kUniform>},
 };
 
 // Makes the program when it isn't there yet.

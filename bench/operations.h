@@ -77,6 +77,8 @@ struct Operation {
   bool is_flat = false;
   // Works on a file of the other side of a comparison.
   bool needs_peer = false;
+  // How good what it makes is, where that is a question: size to least size.
+  double (*ratio)(Case& c) = nullptr;
 };
 
 // Makes the allocator keep what is freed. Otherwise runs on large programs, but

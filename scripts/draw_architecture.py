@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What a colour means; the first pattern that fits a library's name wins.
 GROUPS = [
-    ("ground", "#e8eef7", r"support|diag|ops|ir|tensor"),
+    ("ground", "#e8eef7", r"support|diag|memory|ops|ir|tensor"),
     ("files and text", "#e9f5e9", r"formats?_.*|pt2|text"),
     ("understanding", "#fdf3dc", r"analysis|verify|scan"),
     ("changing", "#f9e4e4", r"passes|partition|link|export"),

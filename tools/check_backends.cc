@@ -14,7 +14,7 @@
 #include "link/outline.h"
 #include "runtime/scalar_boundary.h"
 #include "runtime/session.h"
-#include "size_text.h"
+#include "support/byte_text.h"
 #include "support/counted.h"
 #include "tensor_elements.h"
 

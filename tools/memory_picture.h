@@ -1,5 +1,4 @@
-// Memory plans as a picture: steps from left to right, the arena from bottom to
-// top, one rectangle per buffer. Regions stand side by side.
+// Memory plans of regions as a picture (memory/memory_picture.h).
 #pragma once
 
 #include <string>
@@ -9,8 +8,7 @@
 
 namespace tenon::tools {
 
-// SVG, without scripts or anything from outside; rectangles say on hovering
-// what they are. Regions without a plan are left out.
+// Each buffer says which step makes it. Regions without a plan are left out.
 std::string MemoryAsSvg(const std::vector<RegionProfile>& regions);
 
 }  // namespace tenon::tools

@@ -9,7 +9,7 @@
 #include "formats/kind/file_kind.h"
 #include "json_writer.h"
 #include "scan/scan.h"
-#include "size_text.h"
+#include "support/byte_text.h"
 #include "support/counted.h"
 
 namespace tenon::tools {

@@ -242,6 +242,7 @@ class Profiler {
       per_call(&region);
       if (!region.listing) continue;
       out_.arena_bytes += region.listing->arena_bytes;
+      out_.peak_live_bytes += region.listing->peak_live_bytes;
       out_.unshared_bytes += region.listing->unshared_bytes;
       out_.constant_bytes += region.listing->constant_bytes;
       out_.packed_bytes += region.listing->packed_bytes;

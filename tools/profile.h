@@ -61,7 +61,8 @@ struct Profile {
   uint64_t copied_bytes = 0;
   uint64_t state_bytes = 0;      // of the file
   uint64_t own_state_bytes = 0;  // that calls write: of each runner
-  uint64_t arena_bytes = 0, unshared_bytes = 0;
+  // Sums over the regions.
+  uint64_t arena_bytes = 0, peak_live_bytes = 0, unshared_bytes = 0;
   uint64_t constant_bytes = 0, packed_bytes = 0;
 };
 

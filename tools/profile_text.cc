@@ -3,7 +3,7 @@
 
 #include "json_writer.h"
 #include "profile.h"
-#include "size_text.h"
+#include "support/byte_text.h"
 #include "support/counted.h"
 #include "text_table.h"
 
@@ -30,6 +30,15 @@ std::string Share(double part, double whole) {
   char buffer[32];
   std::snprintf(buffer, sizeof buffer, "%.1f %%",
                 whole > 0 ? 100 * part / whole : 0.0);
+  return buffer;
+}
+
+// "1.000": how much larger the arena is than it must be.
+std::string RatioText(uint64_t size, uint64_t bound) {
+  char buffer[32];
+  std::snprintf(
+      buffer, sizeof buffer, "%.3f",
+      bound > 0 ? static_cast<double>(size) / static_cast<double>(bound) : 1.0);
   return buffer;
 }
 
@@ -109,8 +118,10 @@ class TextProfile {
     Line("state", ByteText(p_.state_bytes) + ", of it written by calls " +
                       ByteText(p_.own_state_bytes));
     if (p_.arena_bytes + p_.constant_bytes + p_.packed_bytes == 0) return;
-    Line("arena", ByteText(p_.arena_bytes) + ", without sharing " +
-                      ByteText(p_.unshared_bytes));
+    Line("arena", ByteText(p_.arena_bytes) + ", peak-live bound " +
+                      ByteText(p_.peak_live_bytes) + ", ratio " +
+                      RatioText(p_.arena_bytes, p_.peak_live_bytes) +
+                      ", without sharing " + ByteText(p_.unshared_bytes));
     Line("planned", ByteText(p_.constant_bytes) + " of constants, " +
                         ByteText(p_.packed_bytes) + " of packed weights");
   }
@@ -190,6 +201,7 @@ void WriteRow(const ProfileRow& row, JsonWriter* json) {
 void WriteListing(const RegionProfile& region, JsonWriter* json) {
   const PlanListing& listing = *region.listing;
   json->Member("arena_bytes", listing.arena_bytes);
+  json->Member("peak_live_bytes", listing.peak_live_bytes);
   json->Member("unshared_bytes", listing.unshared_bytes);
   json->Member("constant_bytes", listing.constant_bytes);
   json->Member("packed_bytes", listing.packed_bytes);
@@ -246,6 +258,7 @@ std::string ProfileAsJson(const Profile& profile) {
   json.Member("state_bytes", profile.state_bytes);
   json.Member("own_state_bytes", profile.own_state_bytes);
   json.Member("arena_bytes", profile.arena_bytes);
+  json.Member("peak_live_bytes", profile.peak_live_bytes);
   json.Member("unshared_bytes", profile.unshared_bytes);
   json.Member("constant_bytes", profile.constant_bytes);
   json.Member("packed_bytes", profile.packed_bytes);

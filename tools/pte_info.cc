@@ -5,7 +5,7 @@
 #include "json_writer.h"
 #include "pte_summary.h"
 #include "pte_verbs.h"
-#include "size_text.h"
+#include "support/byte_text.h"
 #include "support/counted.h"
 #include "support/mapped_file.h"
 #include "verdict.h"

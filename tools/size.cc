@@ -4,7 +4,7 @@
 #include "console.h"
 #include "json_writer.h"
 #include "read_program.h"
-#include "size_text.h"
+#include "support/byte_text.h"
 #include "support/mapped_file.h"
 #include "text_table.h"
 #include "verbs.h"

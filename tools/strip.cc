@@ -1,7 +1,7 @@
 // tenon strip: a program without its weights.
 #include "console.h"
 #include "read_program.h"
-#include "size_text.h"
+#include "support/byte_text.h"
 #include "support/counted.h"
 #include "verbs.h"
 #include "verdict.h"

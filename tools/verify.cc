@@ -4,7 +4,7 @@
 #include "console.h"
 #include "pte_verbs.h"
 #include "read_program.h"
-#include "size_text.h"
+#include "support/byte_text.h"
 #include "support/counted.h"
 #include "verbs.h"
 #include "verdict.h"

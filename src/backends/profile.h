@@ -32,6 +32,8 @@ struct PlanListing {
   std::vector<ListedStep> steps;
   std::vector<ListedBuffer> buffers;
   uint64_t arena_bytes = 0;
+  // What no arena can be smaller than: the most that is alive at one step.
+  uint64_t peak_live_bytes = 0;
   // What the arena would be if no two buffers shared memory.
   uint64_t unshared_bytes = 0;
   // Constants that were computed while planning.

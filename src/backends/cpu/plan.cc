@@ -113,6 +113,7 @@ PlanListing Plan::Listing() const {
                            buffer.first_step, buffer.last_step});
   }
   out.arena_bytes = sizes_.arena_bytes;
+  out.peak_live_bytes = sizes_.peak_live_bytes;
   out.unshared_bytes = sizes_.unshared_bytes;
   return out;
 }

@@ -76,6 +76,8 @@ struct PlannedOutput {
 
 struct PlanSizes {
   size_t arena_bytes = 0;
+  // What no arena can be smaller than.
+  size_t peak_live_bytes = 0;
   // What the arena would be if no two buffers shared memory.
   size_t unshared_bytes = 0;
   size_t num_steps = 0;

@@ -129,7 +129,7 @@ Expected<std::unique_ptr<Plan>> PlanBuilder::Build(const PlanRequest& request,
     return diags.Error(Rule::kRun01)
            << "backend cpu: oneDNN cannot run a convolution that it took";
   }
-  builder.PlaceBuffers();
+  TENON_TRY(builder.PlaceBuffers(diags));
   return builder.Finish();
 }
 

@@ -153,7 +153,7 @@ class PlanBuilder {
   void MergePointwiseSteps();
   bool TryMerge(size_t producer, size_t consumer);
   bool WritesBetween(uint32_t buffer, size_t first, size_t last) const;
-  void PlaceBuffers();
+  Status PlaceBuffers(Diagnostics& diags);
   std::unique_ptr<Plan> Finish();
 
   // --- elementwise steps into convolutions; in plan_fusion.cc ---

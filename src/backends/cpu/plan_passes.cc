@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "backends/cpu/arena.h"
 #include "backends/cpu/plan_builder.h"
+#include "memory/memory_plan.h"
 
 namespace tenon::cpu {
 namespace {
@@ -123,7 +123,7 @@ void PlanBuilder::MergePointwiseSteps() {
   std::erase_if(steps_, [](const PlannedStep& s) { return s.step == nullptr; });
 }
 
-void PlanBuilder::PlaceBuffers() {
+Status PlanBuilder::PlaceBuffers(Diagnostics& diags) {
   const size_t count = buffers_.size();
   constexpr uint32_t kNever = ~0u;
   std::vector<uint32_t> first(count, kNever), last(count, 0);
@@ -192,14 +192,16 @@ void PlanBuilder::PlaceBuffers() {
       life.last = std::max(life.last, last[b]);
     }
   }
-  const ArenaLayout layout = LayOutArena(lifetimes);
+  TENON_ASSIGN(const MemoryPlan layout, PlanMemory(lifetimes, {}, diags));
   for (uint32_t b = 0; b < count; ++b) {
     buffers_[b].first_step = first[b];
     buffers_[b].last_step = last[b];
     buffers_[b].arena_offset = layout.offsets[group_of_buffer_[b]];
   }
   sizes_.arena_bytes = layout.size_bytes;
+  sizes_.peak_live_bytes = layout.bound_bytes;
   sizes_.num_steps = steps_.size();
+  return {};
 }
 
 std::unique_ptr<Plan> PlanBuilder::Finish() {

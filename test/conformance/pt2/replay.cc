@@ -280,12 +280,32 @@ class CallReplay {
   std::string error_;
 };
 
+// Of a plan's memory to what it can't be smaller than.
+constexpr double kMaxArenaRatio = 1.01;
+
+// "" when no region's plan takes much more memory than it must.
+std::string FindWaste(Session& session, size_t num_delegates) {
+  for (size_t d = 0; d < num_delegates; ++d) {
+    const auto plan = session.executable(DelegateId(d)).last_listing();
+    if (!plan) continue;
+    const auto bound = static_cast<double>(plan->peak_live_bytes);
+    if (static_cast<double>(plan->arena_bytes) <= kMaxArenaRatio * bound) {
+      continue;
+    }
+    return "delegate " + std::to_string(d) + ": an arena of " +
+           std::to_string(plan->arena_bytes) + " bytes, though only " +
+           std::to_string(plan->peak_live_bytes) + " are alive at once";
+  }
+  return "";
+}
+
 }  // namespace
 
 ReplayResult Replay(std::shared_ptr<const Program> program,
                     const CorpusProgram& entry, const Safetensors& recording,
                     const OutputObserver& observer) {
   Diagnostics diags;
+  const size_t num_delegates = program->delegates.size();
   auto session = Session::Load(std::move(program), SessionOptions(), diags);
   if (!session) return FromErrors(diags);
   for (size_t i = 0; i < entry.runs.size(); ++i) {
@@ -296,7 +316,7 @@ ReplayResult Replay(std::shared_ptr<const Program> program,
     result.difference = "call " + std::to_string(i) + ": " + result.difference;
     return result;
   }
-  return {};
+  return {FindWaste(**session, num_delegates)};
 }
 
 std::string FindUnsupported(const Program& program) {

@@ -1,11 +1,15 @@
-#include "size_text.h"
+// Sizes as people read them.
+#pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <iterator>
+#include <string>
 
-namespace tenon::tools {
+namespace tenon {
 
-std::string ByteText(uint64_t bytes) {
+// "512 B", "1.5 MiB".
+inline std::string ByteText(uint64_t bytes) {
   if (bytes < 1024) return std::to_string(bytes) + " B";
   constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes) / 1024;
@@ -19,4 +23,4 @@ std::string ByteText(uint64_t bytes) {
   return buffer;
 }
 
-}  // namespace tenon::tools
+}  // namespace tenon
