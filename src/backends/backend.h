@@ -43,9 +43,27 @@ struct Refusal {
 // How int, float and bool values cross the region's boundary (rule D-5).
 enum class ScalarBoundary : uint8_t { kScalar, kZeroDimTensor, kNone };
 
+// Bytes that a payload asks for by name: they lie once in the file, whoever
+// asks.
+struct NamedBytes {
+  std::string key;
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+};
+
 struct CompiledRegion {
   std::vector<std::byte> payload;
   std::vector<DeclaredWrite> writes;
+  // Inputs that the payload knows (BackendOptions::constants): calls don't pass
+  // them. Only formats that can leave them out offer constants.
+  std::vector<uint32_t> absorbed_inputs;
+  std::vector<NamedBytes> named_data;
+};
+
+// An input of a region whose value no call changes.
+struct RegionConstant {
+  uint32_t input = 0;
+  Tensor tensor;
 };
 
 // A loaded payload. Run may be called from several threads when
@@ -81,6 +99,8 @@ struct BackendOptions {
   // input or output shares the storage. A backend that does so says so in
   // CompiledRegion::writes; none has to.
   std::vector<DeclaredWrite> replaceable;
+  // For Compile: inputs that may become part of the payload.
+  std::vector<RegionConstant> constants;
 };
 
 class Backend {

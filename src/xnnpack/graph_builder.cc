@@ -1,0 +1,163 @@
+#include "xnnpack/graph_builder.h"
+
+#include "support/assert.h"
+#include "support/hash.h"
+#include "xnnpack/node_reader.h"
+
+namespace tenon::xnnpack {
+namespace {
+
+constexpr size_t kImageRank = 4;
+
+std::vector<uint32_t> ToDims(const Sizes& sizes) {
+  // XNNPACK has no dimensionless values.
+  if (sizes.empty()) return {1};
+  return {sizes.begin(), sizes.end()};
+}
+
+}  // namespace
+
+Tensor WithChannelsLast(const Tensor& image) {
+  const Sizes& s = image.sizes();
+  const Sizes& t = image.strides();
+  return image
+      .View({s[0], s[2], s[3], s[1]}, {t[0], t[2], t[3], t[1]}, image.offset())
+      .Contiguous();
+}
+
+GraphBuilder::GraphBuilder(const Program& region,
+                           const std::vector<RegionConstant>& constants)
+    : region_(region) {
+  const auto& inputs = region.root().inputs;
+  for (const RegionConstant& c : constants) {
+    constants_.emplace(inputs[c.input].index, c.tensor);
+  }
+  // Externals come first, so that their ids are those of the call's arguments.
+  const auto add = [&](ValueId v, uint32_t flag, std::vector<uint32_t>* ids) {
+    const uint32_t id = NewValue(DimsOf(v, Order::kPlain));
+    graph_.values[id].external_id = id;
+    graph_.values[id].flags = flag;
+    ids->push_back(id);
+    return id;
+  };
+  for (const ValueId v : inputs) {
+    if (FindConstant(v) == nullptr) {
+      forms_[v.index].plain = add(v, kExternalInput, &graph_.inputs);
+    }
+  }
+  for (const Arg& output : region.outputs(Program::kRoot)) {
+    const ValueId v = output.value();
+    outputs_.push_back(v);
+    forms_[v.index].external = add(v, kExternalOutput, &graph_.outputs);
+  }
+}
+
+const Tensor* GraphBuilder::FindConstant(ValueId v) const {
+  const auto at = constants_.find(v.index);
+  return at == constants_.end() ? nullptr : &at->second;
+}
+
+uint32_t GraphBuilder::NewValue(std::vector<uint32_t> dims) {
+  TensorValue value;
+  value.dims = std::move(dims);
+  value.id = static_cast<uint32_t>(graph_.values.size());
+  graph_.values.push_back(std::move(value));
+  return graph_.values.back().id;
+}
+
+std::vector<uint32_t> GraphBuilder::DimsOf(ValueId v, Order order) const {
+  const auto sizes = LiteralSizes(region_, v);
+  TENON_ASSERT(sizes, "nodes of unknown sizes are refused");
+  std::vector<uint32_t> dims = ToDims(*sizes);
+  if (order == Order::kChannelsLast) {
+    dims = {dims[0], dims[2], dims[3], dims[1]};
+  }
+  return dims;
+}
+
+uint32_t GraphBuilder::AddConstant(const Tensor& tensor,
+                                   std::vector<uint32_t> dims) {
+  const Tensor dense = tensor.Contiguous();
+  const Bytes bytes(dense.raw(), static_cast<size_t>(dense.numel()) *
+                                     SizeBytes(dense.dtype()));
+  const std::string key =
+      "tenon_" + HashBytes(bytes.data(), bytes.size()).ToHex();
+  const auto [at, is_new] =
+      entries_.emplace(key, static_cast<uint32_t>(graph_.constants.size()));
+  if (is_new) {
+    graph_.constants.push_back({bytes.size(), key});
+    data_.push_back({key, bytes, dense.storage()});
+  }
+  const uint32_t id = NewValue(std::move(dims));
+  graph_.values[id].constant = at->second;
+  return id;
+}
+
+uint32_t GraphBuilder::AddScalar(float value) {
+  Tensor tensor = Tensor::Empty(DType::kFloat32, {1});
+  *tensor.mutable_data<float>() = value;
+  return AddConstant(tensor, {1});
+}
+
+uint32_t GraphBuilder::Get(ValueId v, Order order) {
+  Forms& forms = forms_[v.index];
+  uint32_t& id = order == Order::kPlain ? forms.plain : forms.last;
+  if (id != kNoId) return id;
+  if (const Tensor* constant = FindConstant(v)) {
+    id = AddConstant(
+        order == Order::kPlain ? *constant : WithChannelsLast(*constant),
+        DimsOf(v, order));
+    return id;
+  }
+  const bool is_output = order == Order::kPlain && forms.external != kNoId;
+  const uint32_t made = is_output ? forms.external : NewValue(DimsOf(v, order));
+  if (is_output) forms.external = kNoId;
+  TransposeInto(forms, order, made);
+  id = made;
+  return id;
+}
+
+void GraphBuilder::TransposeInto(const Forms& forms, Order order, uint32_t to) {
+  Transpose transpose;
+  transpose.input = order == Order::kPlain ? forms.last : forms.plain;
+  TENON_ASSERT(transpose.input != kNoId,
+               "a value is defined before it is read");
+  transpose.perm = order == Order::kPlain ? std::vector<uint32_t>{0, 3, 1, 2}
+                                          : std::vector<uint32_t>{0, 2, 3, 1};
+  transpose.output = to;
+  Add(NodeKind::kTranspose, std::move(transpose));
+}
+
+Order GraphBuilder::OrderFor(const std::vector<ValueId>& values) const {
+  bool is_last = false;
+  for (const ValueId v : values) {
+    if (region_.type(v).sizes.size() != kImageRank) return Order::kPlain;
+    const auto at = forms_.find(v.index);
+    is_last = is_last || (at != forms_.end() && at->second.plain == kNoId &&
+                          at->second.last != kNoId);
+  }
+  return is_last ? Order::kChannelsLast : Order::kPlain;
+}
+
+uint32_t GraphBuilder::Define(ValueId v, Order order) {
+  Forms& forms = forms_[v.index];
+  if (order == Order::kChannelsLast) {
+    forms.last = NewValue(DimsOf(v, order));
+    return forms.last;
+  }
+  forms.plain =
+      forms.external != kNoId ? forms.external : NewValue(DimsOf(v, order));
+  forms.external = kNoId;
+  return forms.plain;
+}
+
+void GraphBuilder::Add(NodeKind kind, decltype(Node::op) op,
+                       std::optional<OutputRange> range) {
+  graph_.nodes.push_back({kind, std::move(op), range});
+}
+
+void GraphBuilder::Finish() {
+  for (const ValueId v : outputs_) Get(v, Order::kPlain);
+}
+
+}  // namespace tenon::xnnpack

@@ -1,0 +1,208 @@
+// Functions of single elements, activations, and softmax.
+#include <cmath>
+#include <limits>
+
+#include "xnnpack/translate.h"
+
+namespace tenon::xnnpack {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+void TranslateUnary(Task& t, NodeKind kind) {
+  const ValueId x = t.read.value("self").valid() ? t.read.value("self")
+                                                 : t.read.value("input");
+  const Order order = t.graph.OrderFor({x});
+  const uint32_t in = t.graph.Get(x, order);
+  t.graph.Add(kind, Unary{in, t.graph.Define(t.result, order), 0}, t.range);
+}
+
+void TranslateClamp(Task& t, NodeKind kind) {
+  t.range = RangeOf(t.graph.region(), t.node);
+  TranslateUnary(t, kind);
+}
+
+void TranslateLeakyReLU(Task& t, NodeKind kind) {
+  const ValueId x = t.read.value("self");
+  const Order order = t.graph.OrderFor({x});
+  LeakyReLU node;
+  node.slope = static_cast<float>(*t.read.Number("negative_slope"));
+  node.input = t.graph.Get(x, order);
+  node.output = t.graph.Define(t.result, order);
+  t.graph.Add(kind, node);
+}
+
+void TranslateELU(Task& t, NodeKind kind) {
+  const ValueId x = t.read.value("self");
+  const Order order = t.graph.OrderFor({x});
+  ELU node;
+  node.alpha = static_cast<float>(*t.read.Number("alpha"));
+  node.input = t.graph.Get(x, order);
+  node.output = t.graph.Define(t.result, order);
+  t.graph.Add(kind, node);
+}
+
+void TranslateBinary(Task& t, NodeKind kind) {
+  const ValueId a = t.read.value("self"), b = t.read.value("other");
+  const Order order = t.graph.OrderFor({a, b});
+  const uint32_t x = t.graph.Get(a, order), y = t.graph.Get(b, order);
+  t.graph.Add(kind, Binary{x, y, t.graph.Define(t.result, order), 0}, t.range);
+}
+
+void TranslateWithScalar(Task& t, NodeKind kind) {
+  const ValueId a = t.read.value("self");
+  const Order order = t.graph.OrderFor({a});
+  const uint32_t x = t.graph.Get(a, order);
+  const uint32_t y =
+      t.graph.AddScalar(static_cast<float>(*t.read.Number("other")));
+  t.graph.Add(kind, Binary{x, y, t.graph.Define(t.result, order), 0}, t.range);
+}
+
+void TranslateSoftmax(Task& t, NodeKind kind) {
+  const uint32_t in = t.graph.Get(t.read.value("self"), Order::kPlain);
+  t.graph.Add(kind, Unary{in, t.graph.Define(t.result, Order::kPlain), 0});
+}
+
+std::optional<Refusal> RefuseRange(const Question& q) {
+  if (RangeOf(q.program, q.node)) return std::nullopt;
+  return Because("bounds that are no numbers, or no range");
+}
+
+std::optional<Refusal> RefuseSlope(const Question& q) {
+  const auto slope = q.read.Number("negative_slope");
+  if (slope && std::isfinite(*slope)) return std::nullopt;
+  return Because("a slope that is no number");
+}
+
+std::optional<Refusal> RefuseELU(const Question& q) {
+  const auto alpha = q.read.Number("alpha");
+  const bool is_plain = alpha && std::isfinite(*alpha) && *alpha > 0 &&
+                        q.read.Number("scale") == 1 &&
+                        q.read.Number("input_scale") == 1;
+  return is_plain ? std::nullopt : std::optional(Because("a scaled elu"));
+}
+
+std::optional<Refusal> RefuseGelu(const Question& q) {
+  const Arg* approximate = q.program.FindArg(q.node, "approximate");
+  if (approximate == nullptr || (approximate->kind == ArgKind::kString &&
+                                 q.program.view(approximate->text) == "none")) {
+    return std::nullopt;
+  }
+  return Because("an approximated gelu");
+}
+
+std::optional<Refusal> RefuseSquare(const Question& q) {
+  if (q.read.Number("exponent") == 2) return std::nullopt;
+  return Because("an exponent other than 2");
+}
+
+std::optional<Refusal> RefuseAlpha(const Question& q) {
+  if (q.read.Number("alpha") == 1) return std::nullopt;
+  return Because("alpha other than 1");
+}
+
+std::optional<Refusal> RefuseScalar(const Question& q) {
+  const auto other = q.read.Number("other");
+  if (other && std::isfinite(*other)) return std::nullopt;
+  return Because("an operand that is no finite number");
+}
+
+std::optional<Refusal> RefuseScalarOrAlpha(const Question& q) {
+  if (auto refusal = RefuseScalar(q)) return refusal;
+  return RefuseAlpha(q);
+}
+
+std::optional<Refusal> RefuseSoftmax(const Question& q) {
+  const auto rank = static_cast<int64_t>(q.rank(q.result()));
+  const auto dim = q.read.Int("dim");
+  if (rank == 0 || !dim || (*dim != -1 && *dim != rank - 1)) {
+    return Because("softmax over other than the last dimension");
+  }
+  if (q.read.Bool("half_to_float") == true) return Because("half_to_float");
+  return std::nullopt;
+}
+
+std::optional<Refusal> RefuseFormat(const Question& q) {
+  const Arg* format = q.program.FindArg(q.node, "memory_format");
+  if (format == nullptr || format->kind == ArgKind::kNone ||
+      (format->kind == ArgKind::kMemoryFormat &&
+       (format->memory_format() == MemoryFormat::kContiguous ||
+        format->memory_format() == MemoryFormat::kPreserve))) {
+    return std::nullopt;
+  }
+  return Because("a memory format");
+}
+
+constexpr Translation Unaries(std::string_view op, NodeKind kind) {
+  return {op, nullptr, TranslateUnary, kind};
+}
+
+constexpr Translation kTranslations[] = {
+    Unaries("aten.abs.default", NodeKind::kAbs),
+    Unaries("aten.ceil.default", NodeKind::kCeiling),
+    Unaries("aten.cos.default", NodeKind::kCos),
+    Unaries("aten.exp.default", NodeKind::kExp),
+    Unaries("aten.floor.default", NodeKind::kFloor),
+    Unaries("aten.hardswish.default", NodeKind::kHardswish),
+    Unaries("aten.log.default", NodeKind::kLog),
+    Unaries("aten.neg.default", NodeKind::kNegate),
+    Unaries("aten.rsqrt.default", NodeKind::kReciprocalSquareRoot),
+    Unaries("aten.sigmoid.default", NodeKind::kSigmoid),
+    Unaries("aten.sin.default", NodeKind::kSin),
+    Unaries("aten.sqrt.default", NodeKind::kSquareRoot),
+    Unaries("aten.tanh.default", NodeKind::kTanh),
+    {"aten.clone.default", RefuseFormat, TranslateUnary, NodeKind::kCopy},
+    {"aten.gelu.default", RefuseGelu, TranslateUnary, NodeKind::kGelu},
+    {"aten.pow.Tensor_Scalar", RefuseSquare, TranslateUnary, NodeKind::kSquare},
+    {"aten.relu.default", RefuseRange, TranslateClamp, NodeKind::kClamp},
+    {"aten.clamp.default", RefuseRange, TranslateClamp, NodeKind::kClamp},
+    {"aten.hardtanh.default", RefuseRange, TranslateClamp, NodeKind::kClamp},
+    {"aten.elu.default", RefuseELU, TranslateELU, NodeKind::kELU},
+    {"aten.leaky_relu.default", RefuseSlope, TranslateLeakyReLU,
+     NodeKind::kLeakyReLU},
+    {"aten.add.Tensor", RefuseAlpha, TranslateBinary, NodeKind::kAdd, true},
+    {"aten.sub.Tensor", RefuseAlpha, TranslateBinary, NodeKind::kSubtract,
+     true},
+    {"aten.mul.Tensor", nullptr, TranslateBinary, NodeKind::kMultiply, true},
+    {"aten.div.Tensor", nullptr, TranslateBinary, NodeKind::kDiv},
+    {"aten.maximum.default", nullptr, TranslateBinary, NodeKind::kMaximum},
+    {"aten.minimum.default", nullptr, TranslateBinary, NodeKind::kMinimum},
+    {"aten.add.Scalar", RefuseScalarOrAlpha, TranslateWithScalar,
+     NodeKind::kAdd, true},
+    {"aten.sub.Scalar", RefuseScalarOrAlpha, TranslateWithScalar,
+     NodeKind::kSubtract, true},
+    {"aten.mul.Scalar", RefuseScalar, TranslateWithScalar, NodeKind::kMultiply,
+     true},
+    {"aten.div.Scalar", RefuseScalar, TranslateWithScalar, NodeKind::kDiv},
+    {"aten._softmax.default", RefuseSoftmax, TranslateSoftmax,
+     NodeKind::kSoftmax},
+};
+
+}  // namespace
+
+std::span<const Translation> ElementwiseTranslations() { return kTranslations; }
+
+std::optional<OutputRange> RangeOf(const Program& program, NodeId node) {
+  if (program.node(node).kind != tenon::NodeKind::kOp) return std::nullopt;
+  const std::string op = PlainName(program.op_name(node));
+  const NodeReader read(program, node);
+  OutputRange range{-kInfinity, kInfinity};
+  if (op == "aten.relu.default") {
+    range.min = 0;
+    return range;
+  }
+  const bool is_clamp = op == "aten.clamp.default";
+  if (!is_clamp && op != "aten.hardtanh.default") return std::nullopt;
+  const auto bound = [&](std::string_view name, float* to) {
+    const auto number = read.Number(name);
+    if (number) *to = static_cast<float>(*number);
+    return number || read.IsNone(name);
+  };
+  const bool are_known = bound(is_clamp ? "min" : "min_val", &range.min) &&
+                         bound(is_clamp ? "max" : "max_val", &range.max);
+  // XNNPACK refuses an empty range; NaN is none either.
+  if (!are_known || !(range.min < range.max)) return std::nullopt;
+  return range;
+}
+
+}  // namespace tenon::xnnpack

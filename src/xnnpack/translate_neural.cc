@@ -1,0 +1,456 @@
+// Layers: products, convolutions with the batch norms after them, pools.
+//
+// Images have their channels last. A filter lies as [out, height, width, in of
+// a group]; where every input channel is a group of its own, as
+// [1, height, width, out].
+#include <algorithm>
+#include <cmath>
+
+#include "xnnpack/translate.h"
+
+namespace tenon::xnnpack {
+namespace {
+
+bool IsKnownRow(const Question& q, ValueId v, int64_t size) {
+  return v.valid() && q.is_constant(v) && q.rank(v) == 1 &&
+         q.sizes(v)[0] == size;
+}
+
+std::optional<Refusal> RefuseUnknown(std::string what) {
+  return Refusal{
+      RefusalReason::kAttributeValue,
+      std::move(what) + " that isn't known when the file is written"};
+}
+
+std::vector<uint32_t> DimsOf(const Tensor& t) {
+  return {t.sizes().begin(), t.sizes().end()};
+}
+
+uint32_t AddRow(Task& t, ValueId bias) {
+  if (!bias.valid()) return kNoId;
+  return t.graph.Get(bias, Order::kPlain);
+}
+
+// --- products with a known matrix ---
+
+struct Product {
+  ValueId x, weight, bias;
+  bool is_transposed = false;  // the weight is [in, out]
+};
+
+Product ProductOf(const NodeReader& read, std::string_view op) {
+  if (op == "aten.linear.default") {
+    return {read.value("input"), read.value("weight"), read.value("bias"),
+            false};
+  }
+  if (op == "aten.mm.default") {
+    return {read.value("self"), read.value("mat2"), ValueId(), true};
+  }
+  return {read.value("mat1"), read.value("mat2"), read.value("self"), true};
+}
+
+std::optional<Refusal> RefuseProduct(const Question& q) {
+  const std::string_view op = q.program.op_name(q.node);
+  const Product p = ProductOf(q.read, op);
+  if (!p.x.valid() || !p.weight.valid()) return Because("no tensors");
+  if (q.rank(p.x) < 2 || q.rank(p.weight) != 2) {
+    return Refusal{RefusalReason::kRank, "a product of vectors"};
+  }
+  if (!q.is_constant(p.weight)) return RefuseUnknown("a matrix");
+  const int64_t columns = q.sizes(p.weight)[p.is_transposed ? 1 : 0];
+  if (p.bias.valid() && !IsKnownRow(q, p.bias, columns)) {
+    return RefuseUnknown("a bias");
+  }
+  const bool scales =
+      op == "aten.addmm.default" &&
+      (q.read.Number("beta") != 1 || q.read.Number("alpha") != 1);
+  return scales ? std::optional(Because("alpha or beta other than 1"))
+                : std::nullopt;
+}
+
+void TranslateProduct(Task& t, NodeKind kind) {
+  const Product p = ProductOf(t.read, t.graph.region().op_name(t.node));
+  FullyConnected node;
+  node.input = t.graph.Get(p.x, Order::kPlain);
+  if (p.is_transposed) {
+    const Tensor& w = *t.graph.FindConstant(p.weight);
+    const Tensor turned =
+        w.View({w.size(1), w.size(0)}, {w.stride(1), w.stride(0)}, w.offset());
+    node.filter = t.graph.AddConstant(turned, DimsOf(turned));
+  } else {
+    node.filter = t.graph.Get(p.weight, Order::kPlain);
+  }
+  node.bias = AddRow(t, p.bias);
+  node.output = t.graph.Define(t.result, Order::kPlain);
+  t.graph.Add(kind, node, t.range);
+}
+
+std::optional<Refusal> RefuseBatchProduct(const Question& q) {
+  const ValueId a = q.read.value("self"), b = q.read.value("mat2");
+  const bool fits = a.valid() && b.valid() && q.rank(a) == 3 && q.rank(b) == 3;
+  return fits ? std::nullopt : std::optional(Because("no batches of matrices"));
+}
+
+void TranslateBatchProduct(Task& t, NodeKind kind) {
+  const uint32_t x = t.graph.Get(t.read.value("self"), Order::kPlain);
+  const uint32_t y = t.graph.Get(t.read.value("mat2"), Order::kPlain);
+  t.graph.Add(kind, Binary{x, y, t.graph.Define(t.result, Order::kPlain), 0});
+}
+
+// --- convolutions ---
+
+// Height and width.
+std::optional<std::vector<int64_t>> Pair(const NodeReader& read,
+                                         std::string_view parameter,
+                                         int64_t least) {
+  auto pair = read.Ints(parameter);
+  if (!pair || pair->empty() || pair->size() > 2) return std::nullopt;
+  if (pair->size() == 1) pair->push_back(pair->front());
+  const bool is_right = std::all_of(pair->begin(), pair->end(), [&](int64_t i) {
+    return i >= least && i < (int64_t{1} << 30);
+  });
+  return is_right ? pair : std::nullopt;
+}
+
+void Copy(const std::vector<int64_t>& from, uint32_t (&to)[2]) {
+  to[0] = static_cast<uint32_t>(from[0]);
+  to[1] = static_cast<uint32_t>(from[1]);
+}
+
+Padding2d Around(const std::vector<int64_t>& pair) {
+  const auto height = static_cast<uint32_t>(pair[0]);
+  const auto width = static_cast<uint32_t>(pair[1]);
+  return {height, width, height, width};
+}
+
+std::optional<Refusal> RefuseConvolution(const Question& q) {
+  const ValueId x = q.read.value("input"), weight = q.read.value("weight");
+  const ValueId bias = q.read.value("bias");
+  if (!x.valid() || !weight.valid() || q.rank(x) != 4 || q.rank(weight) != 4) {
+    return Refusal{RefusalReason::kRank, "a convolution of other than images"};
+  }
+  if (!q.is_constant(weight)) return RefuseUnknown("a filter");
+  const auto groups = q.read.Int("groups");
+  const auto transposed = q.read.Bool("transposed");
+  if (!groups || *groups < 1 || !transposed || !Pair(q.read, "stride", 1) ||
+      !Pair(q.read, "padding", 0) || !Pair(q.read, "dilation", 1) ||
+      !Pair(q.read, "output_padding", 0)) {
+    return Because("parameters that aren't known");
+  }
+  const std::vector<int64_t> w = q.sizes(weight);
+  const int64_t out = q.sizes(q.result())[1];
+  if (w[0] % *groups != 0 || (*transposed && out != w[1] * *groups) ||
+      (!*transposed && out != w[0])) {
+    return Because("channels that don't fit the groups");
+  }
+  if (bias.valid() && !IsKnownRow(q, bias, out)) return RefuseUnknown("a bias");
+  return std::nullopt;
+}
+
+// y = x * scale + shift, channel by channel.
+struct Affine {
+  std::vector<double> scale, shift;
+};
+
+Affine AffineOf(const GraphBuilder& graph, NodeId batch_norm) {
+  const NodeReader read(graph.region(), batch_norm);
+  const auto row = [&](std::string_view name, size_t i, double otherwise) {
+    const ValueId v = read.value(name);
+    if (!v.valid()) return otherwise;
+    const Tensor& t = *graph.FindConstant(v);
+    return double{t.data<float>()[static_cast<int64_t>(i) * t.stride(0)]};
+  };
+  const double eps = *read.Number("eps");
+  const Tensor& mean = *graph.FindConstant(read.value("running_mean"));
+  Affine out;
+  for (size_t c = 0; c < static_cast<size_t>(mean.numel()); ++c) {
+    const double scale =
+        row("weight", c, 1) / std::sqrt(row("running_var", c, 1) + eps);
+    out.scale.push_back(scale);
+    out.shift.push_back(row("bias", c, 0) - row("running_mean", c, 0) * scale);
+  }
+  return out;
+}
+
+// A filter's copy, [out, in of a group, height, width], or of a transposed one
+// [in, out of a group, ...], with each output channel scaled.
+Tensor Scaled(const Tensor& filter, const std::vector<double>& scale,
+              bool transposed, int64_t groups) {
+  Tensor out = Tensor::Empty(DType::kFloat32, filter.sizes());
+  out.CopyFrom(filter);
+  const int64_t inner = out.size(2) * out.size(3);
+  const int64_t per_group = out.size(0) / groups;
+  float* to = out.mutable_data<float>();
+  for (int64_t i = 0; i < out.size(0); ++i) {
+    for (int64_t j = 0; j < out.size(1); ++j) {
+      const int64_t channel = transposed ? i / per_group * out.size(1) + j : i;
+      for (int64_t k = 0; k < inner; ++k, ++to) {
+        *to = static_cast<float>(*to * scale[static_cast<size_t>(channel)]);
+      }
+    }
+  }
+  return out;
+}
+
+// [in, out of a group, h, w] -> [out, in of a group, h, w].
+Tensor Turned(const Tensor& filter, int64_t groups) {
+  const Tensor w = filter.Contiguous();
+  const int64_t in = w.size(0) / groups, out = w.size(1);
+  const int64_t inner = w.size(2) * w.size(3);
+  const Tensor turned =
+      w.View({groups, out, in, inner},
+             {in * out * inner, inner, out * inner, 1}, w.offset())
+          .Contiguous();
+  return turned.View(
+      {groups * out, in, w.size(2), w.size(3)},
+      ContiguousStrides({groups * out, in, w.size(2), w.size(3)}),
+      turned.offset());
+}
+
+uint32_t AddBias(Task& t, ValueId bias, const Affine& affine) {
+  const auto count = static_cast<int64_t>(affine.scale.size());
+  Tensor out = Tensor::Empty(DType::kFloat32, {count});
+  const Tensor* given = bias.valid() ? t.graph.FindConstant(bias) : nullptr;
+  for (int64_t c = 0; c < count; ++c) {
+    const auto i = static_cast<size_t>(c);
+    const double before =
+        given == nullptr ? 0
+                         : double{given->data<float>()[c * given->stride(0)]};
+    out.mutable_data<float>()[c] =
+        static_cast<float>(before * affine.scale[i] + affine.shift[i]);
+  }
+  return t.graph.AddConstant(out, DimsOf(out));
+}
+
+void TranslateConvolution(Task& t, NodeKind) {
+  const int64_t groups = *t.read.Int("groups");
+  const bool transposed = *t.read.Bool("transposed");
+  const ValueId bias = t.read.value("bias");
+  Tensor filter = *t.graph.FindConstant(t.read.value("weight"));
+  const int64_t in = transposed ? filter.size(0) / groups : filter.size(1);
+  const int64_t out = transposed ? filter.size(1) : filter.size(0) / groups;
+  const bool is_depthwise = !transposed && in == 1;
+  Convolution node;
+  node.padding = Around(*Pair(t.read, "padding", 0));
+  Copy({filter.size(2), filter.size(3)}, node.kernel);
+  Copy(*Pair(t.read, "stride", 1), node.stride);
+  Copy(*Pair(t.read, "dilation", 1), node.dilation);
+  Copy(*Pair(t.read, "output_padding", 0), node.adjustment);
+  node.group_input_channels = static_cast<uint32_t>(in);
+  node.group_output_channels = static_cast<uint32_t>(out);
+  node.groups = static_cast<uint32_t>(groups);
+  node.input = t.graph.Get(t.read.value("input"), Order::kChannelsLast);
+  if (t.batch_norm.valid()) {
+    const Affine affine = AffineOf(t.graph, t.batch_norm);
+    filter = Scaled(filter, affine.scale, transposed, groups);
+    node.bias = AddBias(t, bias, affine);
+  } else {
+    node.bias = AddRow(t, bias);
+  }
+  if (transposed) filter = Turned(filter, groups);
+  if (is_depthwise) {
+    filter =
+        filter.View({1, filter.size(0), filter.size(2), filter.size(3)},
+                    {0, filter.stride(0), filter.stride(2), filter.stride(3)},
+                    filter.offset());
+  }
+  const Tensor last = WithChannelsLast(filter);
+  node.filter = t.graph.AddConstant(last, DimsOf(last));
+  node.output = t.graph.Define(t.result, Order::kChannelsLast);
+  t.graph.Add(transposed     ? NodeKind::kConvTranspose2d
+              : is_depthwise ? NodeKind::kDepthwiseConv2d
+                             : NodeKind::kConv2d,
+              node, t.range);
+}
+
+// --- batch norm that no convolution took in ---
+
+std::optional<Refusal> RefuseBatchNorm(const Question& q) {
+  if (IsFixedBatchNorm(q)) return std::nullopt;
+  return RefuseUnknown("a batch norm");
+}
+
+void TranslateBatchNorm(Task& t, NodeKind) {
+  const ValueId x = t.read.value("input");
+  const Affine affine = AffineOf(t.graph, t.node);
+  const auto count = static_cast<int64_t>(affine.scale.size());
+  const Order order = t.graph.OrderFor({x});
+  std::vector<uint32_t> dims(t.sizes(x).size(), 1);
+  dims[order == Order::kPlain ? 1 : 3] = static_cast<uint32_t>(count);
+  Tensor scale = Tensor::Empty(DType::kFloat32, {count});
+  Tensor shift = Tensor::Empty(DType::kFloat32, {count});
+  for (int64_t c = 0; c < count; ++c) {
+    const auto i = static_cast<size_t>(c);
+    scale.mutable_data<float>()[c] = static_cast<float>(affine.scale[i]);
+    shift.mutable_data<float>()[c] = static_cast<float>(affine.shift[i]);
+  }
+  const uint32_t in = t.graph.Get(x, order);
+  const uint32_t by = t.graph.AddConstant(scale, dims);
+  const uint32_t plus = t.graph.AddConstant(shift, dims);
+  const uint32_t between = t.graph.Temporary(t.result, order);
+  t.graph.Add(NodeKind::kMultiply, Binary{in, by, between, 0});
+  t.graph.Add(NodeKind::kAdd,
+              Binary{between, plus, t.graph.Define(t.result, order), 0},
+              t.range);
+}
+
+// --- pools ---
+
+// Padding behind that gives as many results as PyTorch has: in ceil mode more.
+uint32_t PaddingBehind(int64_t in, int64_t out, int64_t kernel, int64_t stride,
+                       int64_t dilation, int64_t padding) {
+  const int64_t reach = (out - 1) * stride + dilation * (kernel - 1) + 1;
+  return static_cast<uint32_t>(std::max(reach - in - padding, padding));
+}
+
+std::optional<Refusal> RefusePool(const Question& q) {
+  const ValueId x = q.read.value("self");
+  if (!x.valid() || q.rank(x) != 4) {
+    return Refusal{RefusalReason::kRank, "a pool of other than images"};
+  }
+  if (!Pair(q.read, "kernel_size", 1) || !Pair(q.read, "padding", 0)) {
+    return Because("parameters that aren't known");
+  }
+  const auto stride = q.read.Ints("stride");
+  if (!stride || (!stride->empty() && !Pair(q.read, "stride", 1))) {
+    return Because("a stride that isn't known");
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> RefuseMaxPool(const Question& q) {
+  if (auto refusal = RefusePool(q)) return refusal;
+  const ValueRange results = q.program.node(q.node).results;
+  if (results.count > 1 && q.program.value(results[1]).num_uses > 0) {
+    return Because("indices of the largest elements");
+  }
+  const auto kernel = *Pair(q.read, "kernel_size", 1);
+  // XNNPACK has no pool of a single element.
+  if (kernel[0] * kernel[1] == 1) return Because("a pool of one element");
+  return Pair(q.read, "dilation", 1)
+             ? std::nullopt
+             : std::optional(Because("a dilation that isn't known"));
+}
+
+std::optional<Refusal> RefuseAvgPool(const Question& q) {
+  if (auto refusal = RefusePool(q)) return refusal;
+  const auto padding = *Pair(q.read, "padding", 0);
+  const auto kernel = *Pair(q.read, "kernel_size", 1);
+  const bool is_padded = padding[0] != 0 || padding[1] != 0;
+  if (is_padded && q.read.Bool("count_include_pad") != false) {
+    return Because("an average that counts the padding");
+  }
+  if (q.read.Bool("ceil_mode") != false || !q.read.IsNone("divisor_override")) {
+    return Because("ceil_mode or divisor_override");
+  }
+  if (kernel[0] * kernel[1] == 1) return Because("a pool of one element");
+  return std::nullopt;
+}
+
+void TranslatePool(Task& t, NodeKind kind) {
+  const ValueId x = t.read.value("self");
+  const std::vector<int64_t> in = t.sizes(x), out = t.sizes(t.result);
+  const auto kernel = *Pair(t.read, "kernel_size", 1);
+  const auto stride = Pair(t.read, "stride", 1).value_or(kernel);
+  const auto padding = *Pair(t.read, "padding", 0);
+  const auto dilation = kind == NodeKind::kMaxPooling2d
+                            ? *Pair(t.read, "dilation", 1)
+                            : std::vector<int64_t>{1, 1};
+  Pooling node;
+  node.padding = Around(padding);
+  node.padding.bottom = PaddingBehind(in[2], out[2], kernel[0], stride[0],
+                                      dilation[0], padding[0]);
+  node.padding.right = PaddingBehind(in[3], out[3], kernel[1], stride[1],
+                                     dilation[1], padding[1]);
+  Copy(kernel, node.kernel);
+  Copy(stride, node.stride);
+  Copy(dilation, node.dilation);
+  node.input = t.graph.Get(x, Order::kChannelsLast);
+  node.output = t.graph.Define(t.result, Order::kChannelsLast);
+  t.graph.Add(kind, node);
+}
+
+// The mean over height and width, which stay as dimensions of one.
+std::optional<Refusal> RefuseMean(const Question& q) {
+  const ValueId x = q.read.value("self");
+  auto dims = q.read.Ints("dim");
+  if (!x.valid() || q.rank(x) != 4 || !dims || q.read.Bool("keepdim") != true ||
+      !q.read.IsNone("dtype")) {
+    return Because("a mean over other than height and width");
+  }
+  for (int64_t& d : *dims) d += d < 0 ? 4 : 0;
+  std::sort(dims->begin(), dims->end());
+  if (*dims != std::vector<int64_t>{2, 3}) {
+    return Because("a mean over other than height and width");
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> RefuseAdaptive(const Question& q) {
+  const ValueId x = q.read.value("self");
+  const auto size = q.read.Ints("output_size");
+  if (x.valid() && q.rank(x) == 4 && size &&
+      *size == std::vector<int64_t>{1, 1}) {
+    return std::nullopt;
+  }
+  return Because("an output other than [1, 1]");
+}
+
+void TranslateGlobal(Task& t, NodeKind kind) {
+  const uint32_t in = t.graph.Get(t.read.value("self"), Order::kChannelsLast);
+  t.graph.Add(kind, Unary{in, t.graph.Define(t.result, Order::kChannelsLast),
+                          kKeepDims});
+}
+
+constexpr Translation kTranslations[] = {
+    {"aten.addmm.default", RefuseProduct, TranslateProduct,
+     NodeKind::kFullyConnected, true},
+    {"aten.linear.default", RefuseProduct, TranslateProduct,
+     NodeKind::kFullyConnected, true},
+    {"aten.mm.default", RefuseProduct, TranslateProduct,
+     NodeKind::kFullyConnected, true},
+    {"aten.bmm.default", RefuseBatchProduct, TranslateBatchProduct,
+     NodeKind::kBatchMatrixMultiply},
+    {"aten.convolution.default", RefuseConvolution, TranslateConvolution,
+     NodeKind::kConv2d, true},
+    {"aten._native_batch_norm_legit_no_training.default", RefuseBatchNorm,
+     TranslateBatchNorm, NodeKind::kMultiply, true},
+    {"aten.avg_pool2d.default", RefuseAvgPool, TranslatePool,
+     NodeKind::kAvgPooling2d},
+    {"aten.max_pool2d.default", RefuseMaxPool, TranslatePool,
+     NodeKind::kMaxPooling2d},
+    {"aten.max_pool2d_with_indices.default", RefuseMaxPool, TranslatePool,
+     NodeKind::kMaxPooling2d},
+    {"aten.mean.dim", RefuseMean, TranslateGlobal,
+     NodeKind::kGlobalAvgPooling2d},
+    {"aten._adaptive_avg_pool2d.default", RefuseAdaptive, TranslateGlobal,
+     NodeKind::kGlobalAvgPooling2d},
+};
+
+}  // namespace
+
+std::span<const Translation> NeuralTranslations() { return kTranslations; }
+
+bool IsFixedBatchNorm(const Question& q) {
+  if (q.program.node(q.node).kind != tenon::NodeKind::kOp ||
+      q.program.op_name(q.node) !=
+          "aten._native_batch_norm_legit_no_training.default") {
+    return false;
+  }
+  const ValueRange results = q.program.node(q.node).results;
+  for (uint32_t r = 1; r < results.count; ++r) {
+    if (q.program.value(results[r]).num_uses > 0) return false;
+  }
+  const ValueId x = q.read.value("input");
+  if (!x.valid() || q.rank(x) < 2 || !q.read.Number("eps")) return false;
+  const int64_t channels = q.sizes(x)[1];
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"}) {
+    const ValueId v = q.read.value(name);
+    const bool may_lack = name[0] != 'r';
+    if (!v.valid() && may_lack) continue;
+    if (!IsKnownRow(q, v, channels)) return false;
+  }
+  return true;
+}
+
+}  // namespace tenon::xnnpack

@@ -1,0 +1,26 @@
+// Regions as payloads of ExecuTorch's XNNPACK delegate, for .pte files
+// (docs/formats/pte.md). What is known when the file is written, weights above
+// all, goes with it as named data; batch norms become part of the convolutions
+// before them, and activations part of the nodes before them.
+#pragma once
+
+#include "backends/backend.h"
+
+namespace tenon {
+
+class XnnpackBackend : public Backend {
+ public:
+  std::string_view name() const override { return "xnnpack"; }
+  std::optional<Refusal> Refuses(const Program& program,
+                                 NodeId node) const override;
+  Expected<CompiledRegion> Compile(const Program& region,
+                                   const BackendOptions& options,
+                                   Diagnostics& diags) const override;
+  // Always an error: these payloads run in ExecuTorch.
+  Expected<std::unique_ptr<Executable>> Load(Bytes payload,
+                                             std::shared_ptr<const void> owner,
+                                             const BackendOptions& options,
+                                             Diagnostics& diags) const override;
+};
+
+}  // namespace tenon
