@@ -196,7 +196,7 @@ std::string Replay(element record, const OpSchema& schema, Kernel kernel,
 
 // False when the operator's files can't be read.
 bool ReplayOperator(const std::string& folder, const std::string& name,
-                    bool verbose, const KnownFailures& known, Counts* counts) {
+                    bool verbose, const OpsLists& lists, Counts* counts) {
   const std::string base = folder + "/" + name;
   simdjson::dom::parser parser;
   simdjson::dom::array records;
@@ -210,6 +210,8 @@ bool ReplayOperator(const std::string& folder, const std::string& name,
   }
   const Kernel kernel = FindKernel(name);
   const OpSchema* schema = FindSchema(name);
+  const KnownFailures& known = lists.failures;
+  TypeCounts types;
   int number = 0;
   for (const element record : records) {
     std::string why;
@@ -219,12 +221,12 @@ bool ReplayOperator(const std::string& folder, const std::string& name,
       why = "skipped";
     } else if (expected != known.end()) {
       const bool differs =
-          !Replay(record, *schema, kernel, *storages, &counts->types).empty();
+          !Replay(record, *schema, kernel, *storages, &types).empty();
       ++(differs ? counts->skipped : counts->failed);
       why = differs ? "skipped"
                     : "passes, but is listed as failing: " + expected->second;
     } else {
-      why = Replay(record, *schema, kernel, *storages, &counts->types);
+      why = Replay(record, *schema, kernel, *storages, &types);
       ++(why.empty() ? counts->passed : counts->failed);
       if (why.empty() && verbose) why = "ok";
     }
@@ -233,6 +235,13 @@ bool ReplayOperator(const std::string& folder, const std::string& name,
                   std::string(TextOf(record, "source")).c_str(), why.c_str());
     }
     ++number;
+  }
+  counts->types.Add(types);
+  const std::string gap =
+      lists.type_gaps ? CompareGaps(name, types, *lists.type_gaps) : "";
+  if (!gap.empty()) {
+    ++counts->failed;
+    std::printf("%s: %s\n", name.c_str(), gap.c_str());
   }
   return true;
 }
@@ -256,7 +265,7 @@ bool ReadKnownFailures(const std::string& path, KnownFailures* known) {
 }
 
 int RunOps(const std::string& path, const std::string& filter, bool verbose,
-           bool list, const KnownFailures& known) {
+           bool list, const OpsLists& lists) {
   // The folder itself, or the one above that also holds the README.
   std::string folder = path;
   if (std::filesystem::is_directory(folder + "/vectors")) folder += "/vectors";
@@ -273,7 +282,7 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
       std::printf("%s\n", name.c_str());
     } else {
       readable =
-          ReplayOperator(folder, name, verbose, known, &counts) && readable;
+          ReplayOperator(folder, name, verbose, lists, &counts) && readable;
     }
   }
   if (!list) {

@@ -192,8 +192,12 @@ std::string CheckTypes(const OpSchema& schema,
   const NodeId n =
       call.Build(schema, args, present, static_cast<uint32_t>(results.size()));
   const std::vector<InferredType> said = InferTypes(call.program(), n);
-  bool complete = said.size() >= results.size(), any = false;
-  for (size_t i = 0; i < std::min(said.size(), results.size()); ++i) {
+  if (said.size() > results.size()) {
+    return "types of " + std::to_string(said.size()) + " results, want " +
+           std::to_string(results.size());
+  }
+  bool complete = said.size() == results.size(), any = false;
+  for (size_t i = 0; i < said.size(); ++i) {
     const std::string why = Differs(said[i], results[i], &complete, &any);
     if (!why.empty()) {
       return "type of result " + std::to_string(i) + ": " + why;

@@ -15,6 +15,12 @@ struct TypeCounts {
   int complete = 0;  // dtype and all sizes of each tensor are said
   int partial = 0;
   int open = 0;  // nothing is said
+
+  void Add(const TypeCounts& other) {
+    complete += other.complete;
+    partial += other.partial;
+    open += other.open;
+  }
 };
 
 // Makes a node of the call and infers the types of its results. "" when what is
