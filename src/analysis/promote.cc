@@ -91,6 +91,10 @@ DType ToFloating(DType dtype) {
   return dtype;
 }
 
+DType ToComplex(DType dtype) {
+  return IsComplex(dtype) ? dtype : ComplexFor(dtype);
+}
+
 DType ToReal(DType dtype) {
   switch (dtype) {
     case DType::kComplex32:
