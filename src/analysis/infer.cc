@@ -34,16 +34,21 @@ const InferRow* FindRow(std::string_view op) {
   return it == kByName->end() ? nullptr : it->second;
 }
 
-// An operator that returns what it wrote: x.add_(y) has the type of x.
+// An operator that returns what it wrote: x.add_(y) has the type of x. A tensor
+// passed as `out` keeps its dtype, but is resized to what it gets.
 void WrittenArgument(InferCall& call, uint32_t) {
   for (const SchemaReturn& r : call.schema().returns) {
     const Type* written = nullptr;
+    bool is_out = false;
     for (size_t i = 0; r.is_written && i < call.num_parameters(); ++i) {
       const SchemaArg& a = call.schema().args[i];
-      if (a.is_written && a.alias_set == r.alias_set) written = call.Tensor(i);
+      if (!a.is_written || a.alias_set != r.alias_set) continue;
+      written = call.Tensor(i);
+      is_out = a.keyword_only;
     }
     if (written != nullptr) {
-      call.AddLike(*written);
+      InferredType& out = call.AddLike(*written);
+      if (is_out) out.rank = -1;
     } else {
       call.AddUnknown();
     }

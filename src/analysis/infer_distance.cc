@@ -9,8 +9,9 @@ namespace {
 void AllPairs(InferCall& call, uint32_t) {
   const Type *a = call.Tensor(0), *b = call.Tensor(1);
   if (a == nullptr || b == nullptr || a->rank() < 2 || b->rank() < 2) return;
+  const bool is_known = a->dtype == b->dtype && IsFloating(a->dtype);
   InferredType& out =
-      AddBatch(call, a->dtype == b->dtype ? a->dtype : DType::kUnknown, *a, *b);
+      AddBatch(call, is_known ? a->dtype : DType::kUnknown, *a, *b);
   if (out.rank < 0) return;
   out.sizes[out.rank - 2] = SizeAt(*a, -2);
   out.sizes[out.rank - 1] = SizeAt(*b, -2);
@@ -43,10 +44,7 @@ void Pairwise(InferCall& call, uint32_t parameter) {
   const auto keepdim =
       keepdim_at == kNever ? std::optional<bool>(false) : call.Bool(keepdim_at);
   if (a == nullptr || b == nullptr || !dim || !keepdim) return;
-  Promotion promotion;
-  promotion.AddTensor(a->dtype, a->rank() > 0);
-  promotion.AddTensor(b->dtype, b->rank() > 0);
-  const DType dtype = promotion.Result();
+  const DType dtype = a->dtype == b->dtype ? a->dtype : DType::kUnknown;
   InferredType& out = call.AddLike(*a, ToReal(ToFloating(dtype)));
   out.is_default_dtype = ToFloating(dtype) != dtype;
   BroadcastInto(*b, &out);

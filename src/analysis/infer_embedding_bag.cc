@@ -7,13 +7,10 @@ namespace {
 
 constexpr int64_t kSum = 0, kMax = 2;  // the mode
 
-// How many bags: offsets, one less where the last is the end; or rows of
-// indices of two dimensions.
+// How many bags: offsets, one less where the last is the end.
 InferredSize NumBags(const InferCall& call) {
-  const Type *indices = call.Tensor(1), *offsets = call.Tensor(2);
+  const Type* offsets = call.Tensor(2);
   const auto include_last = call.Bool(7);
-  if (indices == nullptr) return InferredSize::Unknown();
-  if (indices->rank() == 2) return SizeAt(*indices, 0);
   if (offsets == nullptr || offsets->rank() != 1 || !include_last) {
     return InferredSize::Unknown();
   }
@@ -65,13 +62,15 @@ void EmbeddingBag(InferCall& call, uint32_t form) {
   const Type *weight = call.Tensor(0), *indices = call.Tensor(1);
   const Type* offsets = call.Tensor(2);
   const auto mode = call.Int(4);
-  if (weight == nullptr || weight->rank() != 2 || indices == nullptr) return;
+  if (weight == nullptr || weight->rank() != 2 || indices == nullptr ||
+      indices->rank() != 1 || offsets == nullptr || offsets->rank() != 1) {
+    return;
+  }
   const InferredSize bags = NumBags(call);
   InferredType& out = call.AddTensor(weight->dtype, 2);
   out.sizes[0] = bags;
   out.sizes[1] = SizeAt(*weight, 1);
-  const bool is_one_dtype =
-      offsets != nullptr && offsets->dtype == indices->dtype;
+  const bool is_one_dtype = offsets->dtype == indices->dtype;
   const DType dtype = is_one_dtype ? indices->dtype : DType::kUnknown;
   const bool is_on_cpu = call.IsOnCpu(*weight);
   const InferredSize unknown = InferredSize::Unknown();

@@ -11,9 +11,7 @@ enum Kind : uint32_t {
   kFromHalf,  // and back, to real
 };
 
-// bfloat16 has no transform.
 DType OutputDType(DType input, Kind kind) {
-  if (input == DType::kBFloat16) return DType::kUnknown;
   const DType complex = ToComplex(ToFloating(input));
   return kind == kFromHalf ? ToReal(complex) : complex;
 }

@@ -41,16 +41,20 @@ void ConvolutionBackward(InferCall& call, uint32_t) {
   }
 }
 
-// The input, and one number per channel for weight and bias.
+// The input, and one number per channel for weight and bias. The parameter is
+// where the weight stands.
+constexpr uint32_t kOfBatchNorm = 2, kOfGroupNorm = 4;
+
 void NormBackward(InferCall& call, uint32_t weight_at) {
   constexpr uint32_t kMask = 9;
   const Type *input = call.Tensor(1), *weight = call.Tensor(weight_at);
   if (input == nullptr || input->rank() < 2) return;
   for (uint32_t i = 0; i < 3; ++i) {
     const auto is_there = HasResult(call, kMask, i);
-    if (is_there == false) {
+    if (is_there == false && (i > 0 || weight_at != kOfBatchNorm)) {
       call.AddKind(TypeKind::kNone);
-    } else if (!is_there) {
+    } else if (is_there != true) {
+      // Batch norm's meta function gives the input's, asked or unasked.
       call.AddUnknown();
     } else if (i == 0) {
       call.AddLike(*input);
@@ -66,13 +70,14 @@ void NormBackward(InferCall& call, uint32_t weight_at) {
   }
 }
 
-// Both are broadcast over input, weight and gradient.
+// Both are broadcast over input, weight and gradient; meta functions leave the
+// weight out of the second.
 void PreluBackward(InferCall& call, uint32_t) {
   const Type *self = call.Tensor(1), *weight = call.Tensor(2);
   if (self == nullptr || weight == nullptr) return;
   Pointwise(call, P(kAgreed, 0b111));
-  call.last().dtype = self->dtype;
-  call.Add(call.last()).dtype = weight->dtype;
+  InferredType& second = call.Add(call.last());
+  if (weight->rank() > self->rank()) second.rank = -1;
 }
 
 // The table that was looked up: `rows` by argument, as wide as the gradient.
@@ -94,14 +99,6 @@ void SampleWeights(InferCall& call, uint32_t) {
   call.AddTensor(gradient->dtype, 1).sizes[0] = NumElements(*indices).AsSize();
 }
 
-// The gradient times the mask and a number.
-void DropoutBackward(InferCall& call, uint32_t) {
-  const Type* gradient = call.Tensor(0);
-  if (gradient == nullptr) return;
-  InferredType& out = call.AddLike(*gradient, ToFloating(gradient->dtype));
-  out.is_default_dtype = out.dtype != gradient->dtype;
-}
-
 // The gradient came in another dtype than it goes out.
 void SoftmaxBackward(InferCall& call, uint32_t) {
   const Type* gradient = call.Tensor(0);
@@ -110,8 +107,8 @@ void SoftmaxBackward(InferCall& call, uint32_t) {
 }
 
 constexpr InferRow kRows[] = {
-    {"aten.elu_backward.default", LikeArguments, LikeArg(0)},
-    {"aten.native_dropout_backward.default", DropoutBackward},
+    {"aten.elu_backward.default", Pointwise, P(kAgreed, 0b100001)},
+    {"aten.native_dropout_backward.default", Pointwise, P(kFloat, kSelf)},
     {"aten.glu_backward.default", LikeArguments, LikeArg(1)},
     {"aten.max_pool2d_with_indices_backward.default", LikeArguments,
      LikeArg(1)},
@@ -163,7 +160,8 @@ constexpr InferRow kRows[] = {
     {"aten.smooth_l1_loss_backward.default", Pointwise, P(kAgreed, 0b110)},
     {"aten.mse_loss_backward.default", Pointwise, P(kAgreed, 0b110)},
     {"aten.soft_margin_loss_backward.default", Pointwise, P(kAgreed, 0b110)},
-    {"aten.binary_cross_entropy_backward.default", LikeArguments, LikeArg(1)},
+    {"aten.binary_cross_entropy_backward.default", Pointwise,
+     P(kAgreed, 0b111)},
     {"aten.slice_backward.default", WithSizes, 1},
     {"aten.select_backward.default", WithSizes, 1},
     {"aten.diagonal_backward.default", WithSizes, 1},
@@ -182,9 +180,9 @@ constexpr InferRow kRows[] = {
     {"aten._upsample_bilinear2d_aa_backward.default", WithSizes, 2},
     {"aten._upsample_bicubic2d_aa_backward.default", WithSizes, 2},
     {"aten.convolution_backward.default", ConvolutionBackward},
-    {"aten.native_batch_norm_backward.default", NormBackward, 2},
-    {"aten.batch_norm_backward.default", NormBackward, 2},
-    {"aten.native_group_norm_backward.default", NormBackward, 4},
+    {"aten.native_batch_norm_backward.default", NormBackward, kOfBatchNorm},
+    {"aten.batch_norm_backward.default", NormBackward, kOfBatchNorm},
+    {"aten.native_group_norm_backward.default", NormBackward, kOfGroupNorm},
     {"aten._prelu_kernel_backward.default", PreluBackward},
     {"aten._cdist_backward.default", LikeArguments, LikeArg(1)},
     {"aten.embedding_dense_backward.default", LookedUp, 2},

@@ -100,6 +100,18 @@ void Index(InferCall& call, uint32_t parameter) {
   }
 }
 
+// The same with argument 1, a mask, broadcast over the result.
+void MaskedIndex(InferCall& call, uint32_t) {
+  Index(call, 2);
+  const Type* mask = call.Tensor(1);
+  if (call.num_added() == 0) return;
+  if (mask == nullptr) {
+    call.last().rank = -1;
+  } else {
+    BroadcastInto(*mask, &call.last());
+  }
+}
+
 void IndexSelect(InferCall& call, uint32_t) {
   const Type* self = call.Tensor(0);
   const Type* index = call.Tensor(2);
@@ -183,7 +195,7 @@ void Item(InferCall& call, uint32_t) {
 constexpr InferRow kRows[] = {
     {"aten.index.Tensor", Index, 1},
     {"aten._unsafe_index.Tensor", Index, 1},
-    {"aten._unsafe_masked_index.default", Index, 2},
+    {"aten._unsafe_masked_index.default", MaskedIndex},
     {"aten.index_select.default", IndexSelect},
     {"aten.gather.default", Gather},
     {"aten.scatter.src", LikeArguments, LikeArg(0)},

@@ -170,6 +170,12 @@ void StackAlong(InferCall& call, uint32_t form) {
   auto parts = PartsOf(call, 0);
   if (!parts) return;
   const InferredSize one = InferredSize::Literal(1);
+  // All have dimensions when it comes to promotion.
+  Promotion promotion;
+  for (const InferredType& t : parts->shapes) {
+    promotion.AddTensor(t.dtype, true);
+  }
+  parts->dtype = promotion.Result();
   for (InferredType& t : parts->shapes) {
     if (t.rank == 0) AddDim(&t, 0, one);
     if (form == kColumnStack && t.rank == 1) AddDim(&t, 1, one);

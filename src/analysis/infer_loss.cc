@@ -21,18 +21,25 @@ constexpr uint32_t P(uint32_t reduction, Shape shape, uint32_t operands) {
   return reduction | static_cast<uint32_t>(shape) << 4 | operands << 8;
 }
 
-constexpr int64_t kNoReduction = 0;
+constexpr int64_t kNoReduction = 0, kMean = 1, kSum = 2;
 // Added to a parameter: a floating number takes part.
 constexpr uint32_t kWithNumber = 1u << 20;
+// And: operands of several dtypes aren't promoted.
+constexpr uint32_t kOneDtype = 1u << 21;
 
 // The promoted dtype; unknown for integers, whose sum has another dtype than
 // they and whose mean has none, unless a floating number takes part as well.
 void SetDtype(const InferCall& call, uint32_t parameter, InferredType* out) {
   Promotion promotion;
   out->dtype = DType::kUnknown;
+  DType first = DType::kUnknown;
   for (size_t i = 0; i < 8; ++i) {
-    const bool is_operand = parameter >> (8 + i) & 1;
-    if (is_operand && !call.AddTo(&promotion, call.Get(i))) return;
+    if ((parameter >> (8 + i) & 1) == 0 || !call.Has(i)) continue;
+    const Type* t = call.Tensor(i);
+    if (t == nullptr) return;
+    if (first == DType::kUnknown) first = t->dtype;
+    if (parameter & kOneDtype && t->dtype != first) return;
+    promotion.AddTensor(t->dtype, t->rank() > 0);
   }
   const DType dtype = promotion.Result();
   if (IsFloating(dtype)) out->dtype = dtype;
@@ -82,10 +89,10 @@ void Loss(InferCall& call, uint32_t parameter) {
                         : shape == kLikeTarget ? 1
                                                : 0;
   const bool is_number = self != nullptr && self->rank() < least;
-  if (!reduction || (is_number && *reduction == kNoReduction)) {
-    out->rank = -1;
-  } else if (*reduction != kNoReduction) {
+  if (reduction == kMean || reduction == kSum) {
     out->rank = 0;
+  } else if (reduction != kNoReduction || is_number) {
+    out->rank = -1;
   }
   call.Add(*out);
 }
@@ -113,8 +120,21 @@ void LossAndMore(InferCall& call, uint32_t parameter) {
   if (parameter >> 16 & 1) {
     call.AddLike(*target, self->dtype);
   } else {
-    call.AddTensor(self->dtype, 0);
+    call.AddTensor(call.last().dtype, 0);
   }
+}
+
+// Targets may be probabilities, of a dtype that counts; so do weights'.
+void CrossEntropy(InferCall& call, uint32_t parameter) {
+  const Type *self = call.Tensor(0), *target = call.Tensor(1);
+  const Type* weight = call.Tensor(2);
+  if (self == nullptr || target == nullptr) return;
+  Loss(call, parameter);
+  if (call.num_added() == 0) return;
+  const bool is_mixed =
+      (IsFloating(target->dtype) && target->dtype != self->dtype) ||
+      (weight != nullptr && weight->dtype != self->dtype);
+  if (is_mixed) call.last().dtype = DType::kUnknown;
 }
 
 constexpr InferRow kRows[] = {
@@ -125,25 +145,26 @@ constexpr InferRow kRows[] = {
     {"aten.soft_margin_loss.default", Loss, P(2, kElements, 0b11)},
     {"aten.kl_div.default", Loss, P(2, kElements, 0b11)},
     {"aten.poisson_nll_loss.default", Loss,
-     P(5, kElements, 0b11) | kWithNumber},
-    {"aten.binary_cross_entropy.default", Loss, P(3, kLikeSelf, 0b1)},
+     P(5, kElements, 0b11) | kWithNumber | kOneDtype},
+    {"aten.binary_cross_entropy.default", Loss,
+     P(3, kLikeSelf, 0b11) | kOneDtype},
     {"aten.binary_cross_entropy_with_logits.default", Loss,
-     P(4, kElements, 0b1111)},
+     P(4, kElements, 0b1111) | kOneDtype},
     {"aten.margin_ranking_loss.default", Loss,
-     P(4, kElements, 0b111) | kWithNumber},
+     P(4, kElements, 0b111) | kWithNumber | kOneDtype},
     {"aten.hinge_embedding_loss.default", Loss, P(3, kElements, 0b11)},
     {"aten.cosine_embedding_loss.default", Loss,
-     P(4, kPairs, 0b11) | kWithNumber},
+     P(4, kPairs, 0b11) | kWithNumber | kOneDtype},
     {"aten.triplet_margin_loss.default", Loss,
-     P(7, kPairs, 0b111) | kWithNumber},
-    {"aten.cross_entropy_loss.default", Loss, P(3, kSamples, 0b1)},
-    {"aten.nll_loss.default", Loss, P(3, kLikeTarget, 0b1)},
-    {"aten.nll_loss2d.default", Loss, P(3, kLikeTarget, 0b1)},
-    {"aten.nll_loss_nd.default", Loss, P(3, kLikeTarget, 0b1)},
+     P(7, kPairs, 0b111) | kWithNumber | kOneDtype},
+    {"aten.cross_entropy_loss.default", CrossEntropy, P(3, kSamples, 0b1)},
+    {"aten.nll_loss.default", Loss, P(3, kLikeTarget, 0b101) | kOneDtype},
+    {"aten.nll_loss2d.default", Loss, P(3, kLikeTarget, 0b101) | kOneDtype},
+    {"aten.nll_loss_nd.default", Loss, P(3, kLikeTarget, 0b101) | kOneDtype},
     {"aten.nll_loss_forward.default", LossAndMore,
-     With(P(3, kLikeTarget, 0b1), kTotalWeight)},
+     With(P(3, kLikeTarget, 0b101) | kOneDtype, kTotalWeight)},
     {"aten.nll_loss2d_forward.default", LossAndMore,
-     With(P(3, kLikeTarget, 0b1), kTotalWeight)},
+     With(P(3, kLikeTarget, 0b101) | kOneDtype, kTotalWeight)},
     {"aten.multi_margin_loss.default", Loss, P(5, kLikeTarget, 0b1)},
     {"aten.multilabel_margin_loss.default", Loss, P(2, kWithoutLast, 0b1)},
     {"aten.multilabel_margin_loss_forward.default", LossAndMore,

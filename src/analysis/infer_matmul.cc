@@ -13,6 +13,13 @@ DType Shared(const Type& a, const Type& b) {
   return a.dtype == b.dtype ? a.dtype : DType::kUnknown;
 }
 
+// So must a tensor that is added, which stands before them.
+DType SharedWithSelf(const InferCall& call, const Type& a, const Type& b) {
+  const Type* self = call.Tensor(0);
+  const DType dtype = Shared(a, b);
+  return self == nullptr || self->dtype == dtype ? dtype : DType::kUnknown;
+}
+
 // [.., n, k] by [.., k, m], of the rank that both have; `parameter`: position
 // of the first.
 void Product(InferCall& call, uint32_t parameter) {
@@ -22,7 +29,7 @@ void Product(InferCall& call, uint32_t parameter) {
       a->rank() > InferredType::kMaxRank) {
     return;
   }
-  InferredType& out = call.AddLike(*a, Shared(*a, *b));
+  InferredType& out = call.AddLike(*a, SharedWithSelf(call, *a, *b));
   out.sizes[out.rank - 1] = SizeAt(*b, -1);
 }
 
@@ -76,7 +83,7 @@ void MatrixVector(InferCall& call, uint32_t parameter) {
   const Type* a = call.Tensor(parameter);
   const Type* b = call.Tensor(parameter + 1);
   if (a == nullptr || b == nullptr || a->rank() != 2) return;
-  call.AddTensor(Shared(*a, *b), 1).sizes[0] = SizeAt(*a, 0);
+  call.AddTensor(SharedWithSelf(call, *a, *b), 1).sizes[0] = SizeAt(*a, 0);
 }
 
 void Dot(InferCall& call, uint32_t) {
@@ -89,7 +96,7 @@ void Dot(InferCall& call, uint32_t) {
 void SummedProduct(InferCall& call, uint32_t) {
   const Type *a = call.Tensor(1), *b = call.Tensor(2);
   if (a == nullptr || b == nullptr || a->rank() != 3 || b->rank() != 3) return;
-  InferredType& out = call.AddTensor(Shared(*a, *b), 2);
+  InferredType& out = call.AddTensor(SharedWithSelf(call, *a, *b), 2);
   out.sizes[0] = SizeAt(*a, 1);
   out.sizes[1] = SizeAt(*b, 2);
 }
@@ -168,13 +175,13 @@ void Bilinear(InferCall& call, uint32_t) {
 void Trilinear(InferCall& call, uint32_t) {
   constexpr size_t kFirstExpand = 3, kSum = 6;
   InferredType all;
-  Promotion promotion;
+  DType dtype = DType::kUnknown;
   all.rank = 0;
   for (size_t i = 0; i < 3; ++i) {
     const Type* t = call.Tensor(i);
     const auto added = call.Ints(kFirstExpand + i);
     if (t == nullptr || !added) return;
-    promotion.AddTensor(t->dtype, t->rank() > 0);
+    dtype = i == 0 || t->dtype == dtype ? t->dtype : DType::kUnknown;
     Type expanded = *t;
     std::vector<int64_t> at = *added;
     std::sort(at.begin(), at.end());
@@ -186,7 +193,7 @@ void Trilinear(InferCall& call, uint32_t) {
   }
   const auto summed = call.Ints(kSum);
   if (!summed || all.rank < 0) return;
-  InferredType& out = call.AddTensor(promotion.Result(), 0);
+  InferredType& out = call.AddTensor(dtype, 0);
   for (int d = 0; d < all.rank; ++d) {
     const bool is_summed =
         std::find(summed->begin(), summed->end(), d) != summed->end();

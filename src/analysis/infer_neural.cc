@@ -198,7 +198,8 @@ void GridSampler(InferCall& call, uint32_t) {
       input->rank() > InferredType::kMaxRank || grid->rank() != input->rank()) {
     return;
   }
-  InferredType& out = call.AddLike(*input);
+  InferredType& out = call.AddLike(
+      *input, input->dtype == grid->dtype ? input->dtype : DType::kUnknown);
   for (int d = 2; d < out.rank; ++d) out.sizes[d] = SizeAt(*grid, d - 1);
 }
 
@@ -234,7 +235,6 @@ constexpr InferRow kRows[] = {
     {"aten.grid_sampler_2d.default", GridSampler},
     {"aten.grid_sampler_3d.default", GridSampler},
     {"aten.segment_reduce.default", Segments},
-    {"aten._prelu_kernel.default", LikeArguments, LikeArg(0)},
     {"aten.rrelu_with_noise.default", LikeArguments, LikeArg(0)},
     {"aten.rrelu_with_noise_functional.default", LikeArguments,
      LikeArgs(kOpen, 0, 1)},

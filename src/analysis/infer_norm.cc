@@ -29,6 +29,10 @@ DType StatisticDType(const InferCall& call, const Type& input,
   if (is_mixed && if_mixed == IfMixed::kUnknown) return DType::kUnknown;
   const bool is_full = SizeBytes(input.dtype) >= 4;
   if (!is_full && !call.IsOnCpu(input)) return DType::kUnknown;
+  // Parameters may be wider than the input, and are float32 then.
+  if (is_mixed && (is_full || first->dtype != DType::kFloat32)) {
+    return DType::kUnknown;
+  }
   return first != nullptr ? first->dtype : input.dtype;
 }
 

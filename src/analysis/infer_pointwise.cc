@@ -269,8 +269,8 @@ constexpr InferRow kRows[] = {
     {"aten.remainder.Scalar_Tensor", Pointwise, P(kPromoted, kBoth)},
     {"aten.copysign.Tensor", Pointwise, P(kFloat, kBoth)},
     {"aten.copysign.Scalar", Pointwise, P(kFloat, kBoth)},
-    {"aten.logaddexp.default", Pointwise, P(kFloat, kBoth)},
-    {"aten.logaddexp2.default", Pointwise, P(kFloat, kBoth)},
+    {"aten.logaddexp.default", Pointwise, P(kIfInexact, kBoth)},
+    {"aten.logaddexp2.default", Pointwise, P(kIfInexact, kBoth)},
     {"aten.float_power.Tensor_Tensor", Pointwise, P(kDouble, kBoth)},
     {"aten.float_power.Tensor_Scalar", Pointwise, P(kDouble, kBoth)},
     {"aten.float_power.Scalar", Pointwise, P(kDouble, kBoth)},
@@ -280,6 +280,7 @@ constexpr InferRow kRows[] = {
     {"aten.frexp.Tensor", SplitExponent},
     {"aten.copy.default", LikeArguments, LikeArg(0)},
     {"aten.prelu.default", LikeArguments, LikeArg(0)},
+    {"aten._prelu_kernel.default", Pointwise, P(kAgreed, kBoth)},
 };
 
 }  // namespace

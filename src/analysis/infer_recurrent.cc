@@ -20,7 +20,8 @@ void Recurrent(InferCall& call, uint32_t) {
       input->rank() < 1) {
     return;
   }
-  InferredType& out = call.AddLike(*input);
+  InferredType& out = call.AddLike(
+      *input, input->dtype == state->dtype ? input->dtype : DType::kUnknown);
   out.sizes[out.rank - 1] =
       bidirectional ? Times(SizeAt(*state, -1),
                             InferredSize::Literal(*bidirectional ? 2 : 1))

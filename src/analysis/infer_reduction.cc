@@ -189,8 +189,8 @@ constexpr InferRow kRows[] = {
     {"aten.sort.default", Scan, P(kNo, kNo, kNo, kSame, kIndices)},
     {"aten.sort.stable", Scan, P(kNo, kNo, kNo, kSame, kIndices)},
     {"aten.argsort.default", Scan, P(kNo, kNo, kNo, kIndex)},
-    {"aten.softmax.int", Scan, P(kNo, kNo, 2, kFloat)},
-    {"aten.log_softmax.int", Scan, P(kNo, kNo, 2, kFloat)},
+    {"aten.softmax.int", Scan, P(kNo, kNo, 2, kSame)},
+    {"aten.log_softmax.int", Scan, P(kNo, kNo, 2, kSame)},
     {"aten._softmax.default", Softmax},
     {"aten._log_softmax.default", Softmax},
     {"aten.topk.default", TopK},
@@ -214,7 +214,7 @@ constexpr InferRow kRows[] = {
     {"aten.msort.default", Scan, P(kNo, kNo, kNo, kSame)},
     {"aten.argsort.stable", Scan, P(kNo, kNo, kNo, kIndex)},
     {"aten.logcumsumexp.default", Scan, P(kNo, kNo, kNo, kSame)},
-    {"aten._safe_softmax.default", Scan, P(kNo, kNo, 2, kFloat)},
+    {"aten._safe_softmax.default", Scan, P(kNo, kNo, 2, kSame)},
     {"aten.renorm.default", Scan, P(kNo, kNo, kNo, kSame)},
 };
 

@@ -30,15 +30,17 @@ void Resize(InferCall& call, uint32_t parameter) {
   const auto sizes = call.Sizes(parameter >> 4 & 15);
   const auto factors = form == kScaled ? call.Items(call.num_parameters() - 1)
                                        : std::span<const Arg>();
+  if (sizes && sizes->size() != 1 &&
+      sizes->size() != static_cast<size_t>(dims)) {
+    return;
+  }
   InferredType& out = call.AddLike(*self);
   for (int d = 0; d < dims; ++d) {
     InferredSize& size = out.sizes[out.rank - dims + d];
     const auto at = static_cast<size_t>(d);
-    if (sizes && sizes->size() == static_cast<size_t>(dims)) {
-      size = (*sizes)[at];
-    } else if (sizes && sizes->size() == 1) {
-      size = sizes->front();
-    } else if (!sizes && factors.size() == static_cast<size_t>(dims)) {
+    if (sizes) {
+      size = sizes->size() == 1 ? sizes->front() : (*sizes)[at];
+    } else if (factors.size() == static_cast<size_t>(dims)) {
       size = Scaled(size, factors[at]);
     } else {
       size = InferredSize::Unknown();

@@ -13,7 +13,9 @@ constexpr uint32_t P(uint32_t matrix, uint32_t right,
 }
 
 InferredType& AddSide(InferCall& call, const Type& side, const Type& other) {
-  InferredType& out = AddBatch(call, side.dtype, side, other);
+  InferredType& out =
+      AddBatch(call, side.dtype == other.dtype ? side.dtype : DType::kUnknown,
+               side, other);
   if (out.rank < 0) return out;
   out.sizes[out.rank - 2] = SizeAt(side, -2);
   out.sizes[out.rank - 1] = SizeAt(side, -1);

@@ -104,8 +104,13 @@ void HistogramGrid(InferCall& call, uint32_t parts) {
     for (size_t d = 0; d < bins.size(); ++d) out.sizes[d] = bins[d];
   }
   if (!(parts & kEdges)) return;
-  for (const InferredSize& n : bins) {
-    AddVector(call, self->dtype, Plus(n, one));
+  for (size_t d = 0; d < bins.size(); ++d) {
+    const Type* edges = call.TensorOf(&items[d]);
+    if (edges != nullptr) {
+      call.AddLike(*edges);
+    } else {
+      AddVector(call, self->dtype, Plus(bins[d], one));
+    }
   }
 }
 
