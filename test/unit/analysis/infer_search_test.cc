@@ -41,6 +41,13 @@ TEST_F(InferSearchTest, SizesThatDependOnValuesAreOpen) {
   EXPECT_EQ(Of("aten.nonzero_static.default", {x, 7}), "i64[7, 2]");
   EXPECT_EQ(Of("aten.masked_select.default", {x, mask}), "f32[?]");
   EXPECT_EQ(Of("aten.index.Tensor", {x, List{none, mask}}), "f32[s0, ?]");
+  // The mask of such an index is broadcast over the result.
+  const ValueId rows = Input(Literals(DType::kInt64, {3, 1}), "rows");
+  const ValueId taken = Input(Literals(DType::kBool, {3, 4}), "taken");
+  const ValueId square = Input(F32({6}), "square");
+  EXPECT_EQ(
+      Of("aten._unsafe_masked_index.default", {square, taken, List{rows}, 0.0}),
+      "f32[3, 4]");
   const ValueId i = Input(Tensor(DType::kInt64, {Sym("s0")}), "i");
   EXPECT_EQ(Of("aten.bincount.default", {i}), "i64[?]");
   EXPECT_EQ(Of("aten.one_hot.default", {i}), "i64[s0, ?]");

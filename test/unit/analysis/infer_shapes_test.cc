@@ -89,6 +89,10 @@ TEST_F(InferShapesTest, StacksWithAsManyDimensionsAsThatTakes) {
   EXPECT_EQ(Of("aten.vstack.default", One({v, v})), "f32[2, 3]");
   EXPECT_EQ(Of("aten.dstack.default", One({v, v})), "f32[1, 3, 2]");
   EXPECT_EQ(Of("aten.column_stack.default", One({v, m})), "f32[3, 3]");
+  // Numbers become vectors before dtypes are promoted.
+  const ValueId n = Input(Literals(DType::kInt16, {}), "n");
+  const ValueId row = Input(Literals(DType::kUInt8, {1, 5}), "row");
+  EXPECT_EQ(Of("aten.column_stack.default", One({n, row})), "i16[1, 6]");
   EXPECT_EQ(Of("aten.block_diag.default", One({v, m})), "f32[4, 5]");
   EXPECT_EQ(Of("aten.cartesian_prod.default", One({v, v})), "f32[9, 2]");
   EXPECT_EQ(Of("aten.combinations.default", {v, 2, false}), "f32[3, 2]");

@@ -113,6 +113,9 @@ TEST_F(InferTest, InPlaceGivesTheWrittenTensor) {
   const ValueId f = Input(F32({3}), "f");
   EXPECT_EQ(Of("aten.add_.Tensor", {f, i}), "f32[3]");
   EXPECT_EQ(Of("aten.copy_.default", {i, f}), "i64[3]");
+  // A tensor passed as `out` is resized to what it gets.
+  const ValueId out = Input(Literals(DType::kFloat64, {0}), "out");
+  EXPECT_EQ(Of("aten.atan2.out", {f, f, out}), "f64[...]");
 }
 
 // matmul of float32 inside autocast computes in bfloat16.
@@ -153,6 +156,17 @@ TEST(Promotion, HasNoAnswerForFloat8) {
   EXPECT_EQ(PromoteDTypes(DType::kUInt32, DType::kInt8), DType::kUnknown);
   EXPECT_EQ(PromoteDTypes(DType::kComplex64, DType::kFloat64),
             DType::kComplex128);
+}
+
+// From one release of PyTorch to the next.
+TEST(Promotion, LeavesOpenWhichComplexGoesWithBFloat16) {
+  Promotion promotion;
+  promotion.AddTensor(DType::kBFloat16, true);
+  promotion.AddNumber(DType::kComplex64);
+  EXPECT_EQ(promotion.Result(), DType::kUnknown);
+  EXPECT_EQ(ToComplex(DType::kBFloat16), DType::kUnknown);
+  EXPECT_EQ(PromoteDTypes(DType::kBFloat16, DType::kComplex64),
+            DType::kComplex64);
 }
 
 }  // namespace
