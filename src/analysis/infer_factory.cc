@@ -166,7 +166,9 @@ void Vector(InferCall& call, uint32_t parameter) {
 void Normal(InferCall& call, uint32_t) {
   const Type *mean = call.Tensor(0), *deviation = call.Tensor(1);
   if (mean == nullptr || deviation == nullptr) return;
-  BroadcastInto(*deviation, &call.AddLike(*mean));
+  const DType dtype =
+      mean->dtype == deviation->dtype ? mean->dtype : DType::kUnknown;
+  BroadcastInto(*deviation, &call.AddLike(*mean, dtype));
 }
 
 // Draws from each row of weights.

@@ -80,6 +80,12 @@ void PreluBackward(InferCall& call, uint32_t) {
   if (weight->rank() > self->rank()) second.rank = -1;
 }
 
+// The grid's gradient is computed whether it is asked for or not.
+void GridSamplerBackward(InferCall& call, uint32_t) {
+  LikeArguments(call, LikeArgs(6, 1, 2));
+  if (call.last().kind == TypeKind::kNone) call.last().has_kind = false;
+}
+
 // The table that was looked up: `rows` by argument, as wide as the gradient.
 void LookedUp(InferCall& call, uint32_t rows) {
   const Type* gradient = call.Tensor(0);
@@ -136,8 +142,8 @@ constexpr InferRow kRows[] = {
     {"aten.multilabel_margin_loss_backward.default", LikeArguments, LikeArg(1)},
     {"aten._pdist_backward.default", LikeArguments, LikeArg(1)},
     {"aten._segment_reduce_backward.default", LikeArguments, LikeArg(2)},
-    {"aten.grid_sampler_2d_backward.default", LikeArguments, LikeArgs(6, 1, 2)},
-    {"aten.grid_sampler_3d_backward.default", LikeArguments, LikeArgs(6, 1, 2)},
+    {"aten.grid_sampler_2d_backward.default", GridSamplerBackward},
+    {"aten.grid_sampler_3d_backward.default", GridSamplerBackward},
     {"aten.native_layer_norm_backward.default", LikeArguments,
      LikeArgs(7, 1, 5, 6)},
     {"aten._scaled_dot_product_flash_attention_for_cpu_backward.default",

@@ -121,7 +121,7 @@ void GroupNorm(InferCall& call, uint32_t) {
   const Type* input = call.Tensor(0);
   if (input == nullptr || call.Get(kBatch) == nullptr) return;
   call.AddLike(*input);
-  const DType dtype = StatisticDType(call, *input, {1, 2}, IfMixed::kParameter);
+  const DType dtype = StatisticDType(call, *input, {1, 2}, IfMixed::kUnknown);
   for (int i = 0; i < 2; ++i) {
     InferredType& out = call.AddTensor(dtype, 2);
     out.sizes[0] = call.Size(*call.Get(kBatch));

@@ -120,6 +120,14 @@ void Reduce(InferCall& call, uint32_t parameter) {
   AddSecond(call, *self, out, parameter);
 }
 
+// An empty list means all to kernels, none to meta functions of older PyTorch.
+void ReduceButNone(InferCall& call, uint32_t parameter) {
+  Reduce(call, parameter);
+  const auto dims = call.Ints(parameter & 15);
+  if (call.num_added() == 0 || call.Tensor(0)->rank() == 0) return;
+  if (dims && dims->empty()) call.last().rank = -1;
+}
+
 // Sizes stay: scans, sorts, softmax. `dim` and `keepdim` aren't looked at.
 void Scan(InferCall& call, uint32_t parameter) {
   const Type* self = call.Tensor(0);
@@ -152,7 +160,7 @@ void TopK(InferCall& call, uint32_t) {
 constexpr InferRow kRows[] = {
     {"aten.sum.default", Reduce, P(kNo, kNo, 1, kSum)},
     {"aten.sum.dim_IntList", Reduce, P(1, 2, 3, kSum)},
-    {"aten.nansum.default", Reduce, P(1, 2, 3, kSum)},
+    {"aten.nansum.default", ReduceButNone, P(1, 2, 3, kSum)},
     {"aten.prod.default", Reduce, P(kNo, kNo, 1, kSum)},
     {"aten.prod.dim_int", Reduce, P(1, 2, 3, kSum)},
     {"aten.mean.default", Reduce, P(kNo, kNo, 1, kSame)},
@@ -196,7 +204,7 @@ constexpr InferRow kRows[] = {
     {"aten.topk.default", TopK},
     {"aten.count_nonzero.dim_IntList", Reduce, P(1, kNo, kNo, kIndex)},
     {"aten.count_nonzero.default", Reduce, P(1, kNo, kNo, kIndex)},
-    {"aten.nanmean.default", Reduce, P(1, 2, 3, kSame)},
+    {"aten.nanmean.default", ReduceButNone, P(1, 2, 3, kSame)},
     {"aten.nanmedian.default", Reduce, P(kNo, kNo, kNo, kSame)},
     {"aten.nanmedian.dim", Reduce, P(1, 2, kNo, kSame, kIndices)},
     {"aten.mode.default", Reduce, P(1, 2, kNo, kSame, kIndices)},

@@ -14,6 +14,9 @@ TEST_F(InferSearchTest, ReductionsByTheirDefaults) {
             "f32[s0, 1, 5] i64[s0, 1, 5]");
   EXPECT_EQ(Of("aten.count_nonzero.default", {x}), "i64[]");
   EXPECT_EQ(Of("aten.count_nonzero.dim_IntList", {x, List{0}}), "i64[4, 5]");
+  // None of the dimensions: all, or none, by release.
+  EXPECT_EQ(Of("aten.nansum.default", {x, List{}}), "f32[...]");
+  EXPECT_EQ(Of("aten.nansum.default", {x, Arg::None()}), "f32[]");
   const ValueId z = Input(Literals(DType::kComplex64, {2, 3}), "z");
   EXPECT_EQ(All("aten.var_mean.correction", {z, List{0}}, 2), "f32[3] c64[3]");
 }
