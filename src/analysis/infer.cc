@@ -19,9 +19,9 @@ const InferRow* FindRow(std::string_view op) {
           IndexRows(),      JoinRows(),         LinalgRows(),
           LossRows(),       MatmulRows(),       NeuralRows(),
           NormRows(),       PadRows(),          PointwiseRows(),
-          RecurrentRows(),  ReductionRows(),    ResizeRows(),
-          SliceRows(),      SpecialRows(),      SplitRows(),
-          StatisticsRows(), ViewRows()}) {
+          RecurrentRows(),  QuantizedRows(),    ReductionRows(),
+          ResizeRows(),     SliceRows(),        SpecialRows(),
+          SplitRows(),      StatisticsRows(),   ViewRows()}) {
       for (const InferRow& row : table) {
         [[maybe_unused]] const bool is_first =
             rows->emplace(row.op, &row).second;

@@ -168,6 +168,7 @@ std::span<const InferRow> NeuralRows();
 std::span<const InferRow> NormRows();
 std::span<const InferRow> PadRows();
 std::span<const InferRow> PointwiseRows();
+std::span<const InferRow> QuantizedRows();
 std::span<const InferRow> RecurrentRows();
 std::span<const InferRow> ReductionRows();
 std::span<const InferRow> ResizeRows();

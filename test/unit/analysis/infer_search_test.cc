@@ -83,6 +83,21 @@ TEST_F(InferSearchTest, Ranges) {
             "i64[?]");
 }
 
+TEST_F(InferSearchTest, QuantisedTensors) {
+  const ValueId x = Input(Tensor(DType::kFloat32, {Sym("s0"), Lit(4)}), "x");
+  const ValueId q = Input(Tensor(DType::kInt8, {Sym("s0"), Lit(4)}), "q");
+  constexpr char kQuantize[] =
+      "quantized_decomposed.quantize_per_tensor.default";
+  constexpr char kDequantize[] =
+      "quantized_decomposed.dequantize_per_tensor.default";
+  EXPECT_EQ(Of(kQuantize, {x, 0.5, 0, -128, 127, DType::kInt8}), "i8[s0, 4]");
+  EXPECT_EQ(Of(kDequantize, {q, 0.5, 0, -128, 127, DType::kInt8}),
+            "f32[s0, 4]");
+  EXPECT_EQ(
+      Of(kDequantize, {q, 0.5, 0, -128, 127, DType::kInt8, DType::kBFloat16}),
+      "bf16[s0, 4]");
+}
+
 TEST_F(InferSearchTest, PartsOfComplexNumbers) {
   const ValueId z = Input(Tensor(DType::kComplex64, {Sym("s0"), Lit(2)}), "z");
   const ValueId r = Input(Tensor(DType::kFloat32, {Sym("s0"), Lit(2)}), "r");
