@@ -44,6 +44,8 @@ void SetDtype(const InferCall& call, uint32_t parameter, InferredType* out) {
   const DType dtype = promotion.Result();
   if (IsFloating(dtype)) out->dtype = dtype;
   if ((parameter & kWithNumber) == 0 || dtype == DType::kUnknown) return;
+  // A distance of complex vectors is real.
+  if (IsComplex(dtype) && (parameter >> 4 & 15) != kPairs) return;
   out->dtype = ToReal(ToFloating(dtype));
   out->is_default_dtype = ToFloating(dtype) != dtype;
 }
