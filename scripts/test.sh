@@ -34,7 +34,8 @@ if [ -e $shared/corpus/pt2/slice.json ]; then
   run_part "damaged .pte" \
     $build/conformance broken $shared/corpus/pte/broken/manifest.json
   run_part "recorded operator calls" $build/conformance ops $shared/ops/vectors \
-    --known test/conformance/ops_known_failures.tsv
+    --known test/conformance/ops_known_failures.tsv \
+    --types test/conformance/ops_type_gaps.tsv
 else
   skip_part "programs of the corpus" "there is no $shared/corpus"
   skip_part "recorded operator calls" "there is no $shared/ops"

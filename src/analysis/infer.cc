@@ -1,5 +1,6 @@
 #include "analysis/infer.h"
 
+#include <cassert>
 #include <unordered_map>
 
 #include "analysis/infer_call.h"
@@ -11,9 +12,21 @@ const InferRow* FindRow(std::string_view op) {
   static const auto* const kByName = [] {
     auto* rows = new std::unordered_map<std::string_view, const InferRow*>;
     for (const auto table :
-         {PointwiseRows(), ReductionRows(), MatmulRows(), ViewRows(),
-          FactoryRows(), NeuralRows(), IndexRows()}) {
-      for (const InferRow& row : table) rows->emplace(row.op, &row);
+         {AttentionRows(),  ConvertRows(),      DiagonalRows(),
+          FactoryRows(),    EmbeddingBagRows(), EinsumRows(),
+          DifferenceRows(), DistanceRows(),     SolveRows(),
+          SearchRows(),     FourierRows(),      GradientRows(),
+          IndexRows(),      JoinRows(),         LinalgRows(),
+          LossRows(),       MatmulRows(),       NeuralRows(),
+          NormRows(),       PadRows(),          PointwiseRows(),
+          RecurrentRows(),  QuantizedRows(),    ReductionRows(),
+          ResizeRows(),     SliceRows(),        SpecialRows(),
+          SplitRows(),      StatisticsRows(),   ViewRows()}) {
+      for (const InferRow& row : table) {
+        [[maybe_unused]] const bool is_first =
+            rows->emplace(row.op, &row).second;
+        assert(is_first && "an operator stands in one table, once");
+      }
     }
     return rows;
   }();
@@ -21,16 +34,21 @@ const InferRow* FindRow(std::string_view op) {
   return it == kByName->end() ? nullptr : it->second;
 }
 
-// An operator that returns what it wrote: x.add_(y) has the type of x.
+// An operator that returns what it wrote: x.add_(y) has the type of x. A tensor
+// passed as `out` keeps its dtype, but is resized to what it gets.
 void WrittenArgument(InferCall& call, uint32_t) {
   for (const SchemaReturn& r : call.schema().returns) {
     const Type* written = nullptr;
+    bool is_out = false;
     for (size_t i = 0; r.is_written && i < call.num_parameters(); ++i) {
       const SchemaArg& a = call.schema().args[i];
-      if (a.is_written && a.alias_set == r.alias_set) written = call.Tensor(i);
+      if (!a.is_written || a.alias_set != r.alias_set) continue;
+      written = call.Tensor(i);
+      is_out = a.keyword_only;
     }
     if (written != nullptr) {
-      call.AddLike(*written);
+      InferredType& out = call.AddLike(*written);
+      if (is_out) out.rank = -1;
     } else {
       call.AddUnknown();
     }
@@ -44,12 +62,6 @@ bool ReturnsWhatItWrites(const OpSchema& schema) {
   return false;
 }
 
-std::optional<int64_t> IntDefault(const SchemaArg& arg) {
-  if (!arg.has_default) return std::nullopt;
-  const auto* i = std::get_if<int64_t>(&arg.default_value.value);
-  return i == nullptr ? std::nullopt : std::optional<int64_t>(*i);
-}
-
 }  // namespace
 
 bool InferredType::is_complete() const {
@@ -60,155 +72,6 @@ bool InferredType::is_complete() const {
     if (sizes[d].kind == InferredSize::Kind::kUnknown) return false;
   }
   return true;
-}
-
-std::optional<int64_t> InferCall::Int(size_t i) const {
-  const Arg* a = Get(i);
-  if (a == nullptr) {
-    return i < num_parameters() ? IntDefault(schema().args[i]) : std::nullopt;
-  }
-  if (a->kind != ArgKind::kInt) return std::nullopt;
-  return a->i;
-}
-
-std::optional<bool> InferCall::Bool(size_t i) const {
-  const Arg* a = Get(i);
-  if (a != nullptr) {
-    if (a->kind != ArgKind::kBool) return std::nullopt;
-    return a->i != 0;
-  }
-  if (i >= num_parameters() || !schema().args[i].has_default) {
-    return std::nullopt;
-  }
-  const auto* b = std::get_if<bool>(&schema().args[i].default_value.value);
-  return b == nullptr ? std::nullopt : std::optional<bool>(*b);
-}
-
-std::optional<DType> InferCall::Dtype(size_t i) const {
-  const Arg* a = Get(i);
-  if (a == nullptr || a->kind != ArgKind::kDtype) return std::nullopt;
-  return a->dtype();
-}
-
-InferredSize InferCall::Size(const Arg& a) const {
-  if (a.kind == ArgKind::kInt) return InferredSize::Literal(a.i);
-  if (!a.is_value()) return InferredSize::Unknown();
-  const Type& t = program_.type(a.v.value);
-  if (t.kind != TypeKind::kSymInt) return InferredSize::Unknown();
-  return InferredSize::Of(t.sym);
-}
-
-bool InferCall::AddTo(Promotion* promotion, const Arg* a) const {
-  if (a == nullptr) return true;
-  switch (a->kind) {
-    case ArgKind::kNone:
-      return true;
-    case ArgKind::kBool:
-      promotion->AddNumber(DType::kBool);
-      return true;
-    case ArgKind::kInt:
-      promotion->AddNumber(DType::kInt64);
-      return true;
-    case ArgKind::kFloat:
-      promotion->AddNumber(DType::kFloat32);
-      return true;
-    case ArgKind::kComplex:
-      promotion->AddNumber(DType::kComplex64);
-      return true;
-    case ArgKind::kValue:
-      break;
-    default:
-      return false;
-  }
-  const Type& t = program_.type(a->v.value);
-  switch (t.kind) {
-    case TypeKind::kTensor:
-      promotion->AddTensor(t.dtype, t.rank() > 0);
-      return t.dtype != DType::kUnknown;
-    case TypeKind::kSymInt:
-    case TypeKind::kInt:
-      promotion->AddNumber(DType::kInt64);
-      return true;
-    case TypeKind::kSymFloat:
-    case TypeKind::kFloat:
-      promotion->AddNumber(DType::kFloat32);
-      return true;
-    case TypeKind::kSymBool:
-    case TypeKind::kBool:
-      promotion->AddNumber(DType::kBool);
-      return true;
-    case TypeKind::kNone:
-      return true;
-    case TypeKind::kObject:
-    case TypeKind::kString:
-      return false;
-  }
-  return false;
-}
-
-InferredType& InferCall::AddTensor(DType dtype, int rank) {
-  InferredType& out = results_.Add();
-  out.has_kind = true;
-  out.kind = TypeKind::kTensor;
-  out.dtype = dtype;
-  out.rank = rank <= InferredType::kMaxRank ? rank : -1;
-  for (int d = 0; d < out.rank; ++d) out.sizes[d] = InferredSize::Unknown();
-  return out;
-}
-
-InferredType& InferCall::AddLike(const Type& type, DType dtype) {
-  InferredType& out = AddTensor(dtype, static_cast<int>(type.rank()));
-  for (int d = 0; d < out.rank; ++d) {
-    out.sizes[d] = InferredSize::Of(type.sizes[d]);
-  }
-  return out;
-}
-
-InferredType& InferCall::AddLike(const Type& type) {
-  return AddLike(type, type.dtype);
-}
-
-InferredType& InferCall::AddKind(TypeKind kind) {
-  InferredType& out = results_.Add();
-  out.has_kind = true;
-  out.kind = kind;
-  return out;
-}
-
-InferredType& InferCall::AddUnknown() { return results_.Add(); }
-
-std::optional<int> WrapDim(int64_t dim, int64_t rank) {
-  if (dim < 0) dim += rank;
-  if (dim < 0 || dim >= rank) return std::nullopt;
-  return static_cast<int>(dim);
-}
-
-void BroadcastInto(const Type& type, InferredType* out) {
-  if (out->rank < 0 || type.rank() > InferredType::kMaxRank) {
-    out->rank = -1;
-    return;
-  }
-  const int rank = static_cast<int>(type.rank());
-  if (out->rank == 0) {
-    out->rank = rank;
-    for (int d = 0; d < rank; ++d) {
-      out->sizes[d] = InferredSize::Of(type.sizes[d]);
-    }
-    return;
-  }
-  if (rank > out->rank) {
-    const int added = rank - out->rank;
-    for (int d = rank - 1; d >= added; --d) {
-      out->sizes[d] = out->sizes[d - added];
-    }
-    for (int d = 0; d < added; ++d) out->sizes[d] = InferredSize::Literal(1);
-    out->rank = rank;
-  }
-  const int offset = out->rank - rank;
-  for (int d = 0; d < rank; ++d) {
-    InferredSize& size = out->sizes[offset + d];
-    size = BroadcastSize(size, InferredSize::Of(type.sizes[d]));
-  }
 }
 
 TypeInference::TypeInference(const Program& program)

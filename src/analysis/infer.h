@@ -71,6 +71,7 @@ class InferredTypes {
     t.rank = -1;
     return t;
   }
+  InferredType& last() { return items_[size_ - 1]; }
   std::span<const InferredType> all() const { return {items_.data(), size_}; }
 
  private:

@@ -83,7 +83,9 @@ void Square(InferCall& call, uint32_t parameter) {
 
 std::optional<double> Number(const Arg* a) {
   if (a == nullptr) return std::nullopt;
-  if (a->kind == ArgKind::kInt) return static_cast<double>(a->i);
+  if (a->kind == ArgKind::kInt || a->kind == ArgKind::kBool) {
+    return static_cast<double>(a->i);
+  }
   if (a->kind == ArgKind::kFloat) return a->f;
   return std::nullopt;
 }
@@ -106,6 +108,17 @@ void Arange(InferCall& call, uint32_t parameter) {
     }
   }
   InferredType& out = Add(call, element, 1);
+  // With all three given, PyTorch's meta function truncates them first where
+  // the dtype is an integer's, its kernel after counting.
+  const auto is_whole = [](const Arg* a) {
+    return a == nullptr || a->kind != ArgKind::kFloat ||
+           a->f == std::floor(a->f);
+  };
+  const bool is_integer = ToFloating(element.dtype) != element.dtype;
+  if (parameter == 3 && is_integer &&
+      !(is_whole(start) && is_whole(end) && is_whole(step))) {
+    return;
+  }
   const auto from = parameter > 1 ? Number(start) : 0.0;
   const auto to = Number(end);
   const auto by = step == nullptr ? 1.0 : Number(step);
@@ -121,7 +134,76 @@ void Arange(InferCall& call, uint32_t parameter) {
   if (is_plain) out.sizes[0] = call.Size(*end);
 }
 
+// `parameter`: where the dtype stands. Complex bounds make a complex default.
+void Steps(InferCall& call, uint32_t parameter) {
+  if (call.Get(2) == nullptr) return;
+  const auto is_complex = [&](size_t i) {
+    const Arg* a = call.Get(i);
+    const Type* t = call.Tensor(i);
+    return (a != nullptr && a->kind == ArgKind::kComplex) ||
+           (t != nullptr && IsComplex(t->dtype));
+  };
+  Element element = ElementOf(call, P(0, parameter, kFloat32));
+  if (element.is_default && (is_complex(0) || is_complex(1))) {
+    element.dtype = DType::kComplex64;
+  }
+  Add(call, element, 1).sizes[0] = call.Size(*call.Get(2));
+}
+
+void Rectangle(InferCall& call, uint32_t parameter) {
+  if (call.Get(0) == nullptr || call.Get(1) == nullptr) return;
+  InferredType& out = Add(call, ElementOf(call, parameter), 2);
+  out.sizes[0] = call.Size(*call.Get(0));
+  out.sizes[1] = call.Size(*call.Get(1));
+}
+
+void Vector(InferCall& call, uint32_t parameter) {
+  if (call.Get(0) == nullptr) return;
+  Add(call, ElementOf(call, parameter), 1).sizes[0] = call.Size(*call.Get(0));
+}
+
+// Of the mean's dtype, one for each pair of mean and deviation.
+void Normal(InferCall& call, uint32_t) {
+  const Type *mean = call.Tensor(0), *deviation = call.Tensor(1);
+  if (mean == nullptr || deviation == nullptr) return;
+  const DType dtype =
+      mean->dtype == deviation->dtype ? mean->dtype : DType::kUnknown;
+  BroadcastInto(*deviation, &call.AddLike(*mean, dtype));
+}
+
+// Draws from each row of weights.
+void Multinomial(InferCall& call, uint32_t) {
+  const Type* self = call.Self();
+  if (self == nullptr || self->rank() < 1 || call.Get(1) == nullptr) return;
+  InferredType& out = call.AddLike(*self, DType::kInt64);
+  out.sizes[out.rank - 1] = call.Size(*call.Get(1));
+}
+
+void GivenScalar(InferCall& call, uint32_t) {
+  if (const auto dtype = call.Dtype(1)) call.AddTensor(*dtype, 0);
+}
+
 constexpr InferRow kRows[] = {
+    {"aten.linspace.default", Steps, 3},
+    {"aten.linspace.Tensor_Tensor", Steps, 3},
+    {"aten.linspace.Tensor_Scalar", Steps, 3},
+    {"aten.linspace.Scalar_Tensor", Steps, 3},
+    {"aten.logspace.default", Steps, 4},
+    {"aten.logspace.Tensor_Tensor", Steps, 4},
+    {"aten.logspace.Tensor_Scalar", Steps, 4},
+    {"aten.logspace.Scalar_Tensor", Steps, 4},
+    {"aten.eye.m", Rectangle, P(0, 2, kFloat32)},
+    {"aten.randperm.default", Vector, P(0, 1, kInt64)},
+    {"aten.empty_permuted.default", Sized, P(0, 2, kFloat32)},
+    {"aten.new_empty_strided.default", Sized, P(1, 3, kOfSelf)},
+    {"aten.normal.float_float", Sized, P(2, 4, kFloat32)},
+    {"aten.normal.Tensor_float", LikeArguments, LikeArg(0)},
+    {"aten.normal.float_Tensor", LikeArguments, LikeArg(1)},
+    {"aten.normal.Tensor_Tensor", Normal},
+    {"aten.randint_like.default", Like, P(0, 2, kOfSelf)},
+    {"aten.randint_like.low_dtype", Like, P(0, 3, kOfSelf)},
+    {"aten.multinomial.default", Multinomial},
+    {"prims.scalar_tensor.default", GivenScalar},
     {"aten.full.default", Sized, P(0, 2, kOfValue, 1)},
     {"aten.zeros.default", Sized, P(0, 1, kFloat32)},
     {"aten.ones.default", Sized, P(0, 1, kFloat32)},

@@ -1,7 +1,8 @@
-// Convolutions, pools, normalisations, resampling.
+// Convolutions and pools, and what else stands between layers.
 #include <algorithm>
 
 #include "analysis/infer_call.h"
+#include "analysis/infer_sizes.h"
 #include "support/checked.h"
 
 namespace tenon {
@@ -20,25 +21,6 @@ std::optional<int64_t> PerDim(const InferCall& call, size_t i, size_t d,
   const Arg& item = items.size() == 1 ? items[0] : items[d % items.size()];
   if (item.kind != ArgKind::kInt) return std::nullopt;
   return item.i;
-}
-
-// Large enough for any tensor; keeps the arithmetic below from overflowing.
-bool IsModest(int64_t v) { return v >= 0 && v < (int64_t{1} << 31); }
-
-// Windows that fit: floor((size + 2 pad - dilation (kernel - 1) - 1) / stride)
-// + 1; rounded up, the last must start inside the input or its left padding.
-InferredSize Windows(const InferredSize& size, int64_t kernel, int64_t stride,
-                     int64_t padding, int64_t dilation, bool round_up) {
-  if (!size.is_literal() || !IsModest(size.value) || !IsModest(kernel) ||
-      !IsModest(padding) || !IsModest(stride) || stride == 0 || kernel == 0 ||
-      dilation < 1 || dilation > 1 << 20) {
-    return InferredSize::Unknown();
-  }
-  const int64_t room = size.value + 2 * padding - dilation * (kernel - 1) - 1;
-  if (room < 0) return InferredSize::Unknown();
-  int64_t count = (room + (round_up ? stride - 1 : 0)) / stride + 1;
-  if (round_up && (count - 1) * stride >= size.value + padding) --count;
-  return InferredSize::Literal(count);
 }
 
 // A row's parameter: positions of stride, padding, dilation, transposed,
@@ -88,17 +70,12 @@ void Convolution(InferCall& call, uint32_t parameter) {
         !weight->sizes[d].is_literal()) {
       continue;
     }
-    const int64_t kernel = weight->sizes[d].value;
+    const WindowShape window{weight->sizes[d].value, *stride, *padding,
+                             *dilation, false};
     if (!*transposed) {
-      out.sizes[d - offset] =
-          Windows(size, kernel, *stride, *padding, *dilation, false);
-    } else if (size.is_literal() && IsModest(size.value) && IsModest(*stride) &&
-               IsModest(*padding) && IsModest(kernel) && IsModest(*extra) &&
-               IsModest(*dilation) && *dilation < 1 << 20 &&
-               *stride < 1 << 20) {
-      out.sizes[d - offset] =
-          InferredSize::Literal((size.value - 1) * *stride - 2 * *padding +
-                                *dilation * (kernel - 1) + *extra + 1);
+      out.sizes[d - offset] = NumWindows(size, window);
+    } else {
+      out.sizes[d - offset] = Spread(size, window, *extra);
     }
   }
 }
@@ -127,7 +104,8 @@ void Pool(InferCall& call, uint32_t parameter) {
     const auto dilation =
         has_dilation ? PerDim(call, 4, i, 1) : std::optional<int64_t>(1);
     if (kernel && stride && padding && dilation && ceil_mode) {
-      size = Windows(size, *kernel, *stride, *padding, *dilation, *ceil_mode);
+      size =
+          NumWindows(size, {*kernel, *stride, *padding, *dilation, *ceil_mode});
     } else {
       size = InferredSize::Unknown();
     }
@@ -140,83 +118,28 @@ void Pool(InferCall& call, uint32_t parameter) {
   }
 }
 
-// The last `parameter` sizes come from argument 1. Where that is None, they
-// come from scale factors, and are left open.
-void Resize(InferCall& call, uint32_t parameter) {
-  const Type* self = call.Tensor(0);
-  const int dims = static_cast<int>(parameter);
-  if (self == nullptr || self->rank() < dims ||
-      self->rank() > InferredType::kMaxRank) {
-    return;
-  }
-  InferredType& out = call.AddLike(*self);
-  const auto items = call.Items(1);
-  const Arg* bare = call.Get(1);
-  for (int d = 0; d < dims; ++d) {
-    InferredSize& size = out.sizes[out.rank - dims + d];
-    size = InferredSize::Unknown();
-    if (items.size() == static_cast<size_t>(dims)) {
-      size = call.Size(items[d]);
-    } else if (items.size() == 1) {
-      size = call.Size(items[0]);
-    } else if (bare != nullptr && bare->kind == ArgKind::kInt) {
-      size = call.Size(*bare);
-    }
-  }
-}
-
-// The first result is like the input, the others are left open.
-void Normalise(InferCall& call, uint32_t) {
-  const Type* input = call.Tensor(0);
-  if (input != nullptr) call.AddLike(*input);
-}
-
-// Running statistics come back as results 3 and 4; for inputs of lower
-// precision in another dtype than they came.
-void BatchNormFunctional(InferCall& call, uint32_t) {
-  const Type* input = call.Tensor(0);
-  const Type* mean = call.Tensor(3);
-  const Type* variance = call.Tensor(4);
-  if (input == nullptr) return;
-  call.AddLike(*input);
-  call.AddUnknown();
-  call.AddUnknown();
-  if (mean != nullptr && variance != nullptr) {
-    const bool is_same = mean->dtype == input->dtype &&
-                         IsFloating(mean->dtype) && SizeBytes(mean->dtype) >= 4;
-    call.AddLike(*mean, is_same ? mean->dtype : DType::kUnknown);
-    call.AddLike(*variance, is_same ? variance->dtype : DType::kUnknown);
-  }
-}
-
-// Mean and rstd keep the leading sizes; normalised ones become 1. Their dtype
-// depends on the weight's.
-void LayerNorm(InferCall& call, uint32_t) {
-  const Type* input = call.Tensor(0);
-  const auto shape = call.Items(1);
-  if (input == nullptr || shape.size() > input->sizes.size()) return;
-  if (input->rank() > InferredType::kMaxRank) return;
-  call.AddLike(*input);
-  for (int i = 0; i < 2; ++i) {
-    const bool is_f32 = input->dtype == DType::kFloat32;
-    InferredType& out =
-        call.AddLike(*input, is_f32 ? DType::kFloat32 : DType::kUnknown);
-    for (size_t d = input->sizes.size() - shape.size(); d < input->sizes.size();
-         ++d) {
-      out.sizes[d] = InferredSize::Literal(1);
-    }
-  }
-}
-
 void Dropout(InferCall& call, uint32_t) {
   const Type* input = call.Tensor(0);
   if (input == nullptr) return;
   call.AddLike(*input);
-  // An input without elements gives an empty tensor like itself as the mask.
+  // Of an input without elements the kernel gives an empty tensor like itself
+  // as the mask, its meta function bools.
   const bool is_empty = std::any_of(
       input->sizes.begin(), input->sizes.end(),
       [](const SymInt& s) { return s.is_literal() && s.value == 0; });
-  call.AddLike(*input, is_empty ? input->dtype : DType::kBool);
+  call.AddLike(*input, is_empty ? DType::kUnknown : DType::kBool);
+}
+
+// The buffer has elements on the CPU only.
+void LogSigmoid(InferCall& call, uint32_t) {
+  const Type* self = call.Tensor(0);
+  if (self == nullptr) return;
+  call.AddLike(*self);
+  if (call.IsOnCpu(*self)) {
+    call.AddLike(*self);
+  } else {
+    call.AddTensor(self->dtype, -1);
+  }
 }
 
 void Glu(InferCall& call, uint32_t) {
@@ -232,6 +155,52 @@ void Glu(InferCall& call, uint32_t) {
   } else {
     out.sizes[*d] = InferredSize::Unknown();
   }
+}
+
+// Padding by a word: none, or as much as keeps the sizes.
+void PaddedConvolution(InferCall& call, uint32_t) {
+  const auto padding = call.Text(4);
+  if (padding == "valid") {
+    Convolution(call, P(3, 14, 5));
+  } else if (const Type* input = call.Tensor(0); padding == "same") {
+    Convolution(call, P(3, 14, 5));
+    if (input == nullptr || call.num_added() == 0) return;
+    const Type& weight = *call.Tensor(1);
+    for (int64_t d = 2 - weight.rank(); d < 0; ++d) {
+      call.last().sizes[call.last().rank + d] = SizeAt(*input, d);
+    }
+  }
+}
+
+void Segments(InferCall& call, uint32_t) {
+  constexpr size_t kLengths = 2, kOffsets = 4, kAxis = 5;
+  const Type* data = call.Self();
+  const Type *lengths = call.Tensor(kLengths), *offsets = call.Tensor(kOffsets);
+  const auto axis = call.Int(kAxis);
+  if (data == nullptr || !axis) return;
+  InferredType& out = call.AddLike(*data);
+  const auto d = WrapDim(*axis, out.rank);
+  const Type* by = lengths != nullptr ? lengths : offsets;
+  if (!d || by == nullptr || by->rank() <= *d) {
+    out.rank = -1;
+    return;
+  }
+  out.sizes[*d] = SizeAt(*by, *d);
+  if (lengths == nullptr) {
+    out.sizes[*d] = Minus(out.sizes[*d], InferredSize::Literal(1));
+  }
+}
+
+// The input's sizes but the last two or three, which the grid has.
+void GridSampler(InferCall& call, uint32_t) {
+  const Type *input = call.Tensor(0), *grid = call.Tensor(1);
+  if (input == nullptr || grid == nullptr || input->rank() < 4 ||
+      input->rank() > InferredType::kMaxRank || grid->rank() != input->rank()) {
+    return;
+  }
+  InferredType& out = call.AddLike(
+      *input, input->dtype == grid->dtype ? input->dtype : DType::kUnknown);
+  for (int d = 2; d < out.rank; ++d) out.sizes[d] = SizeAt(*grid, d - 1);
 }
 
 constexpr InferRow kRows[] = {
@@ -255,27 +224,21 @@ constexpr InferRow kRows[] = {
     {"aten.avg_pool1d.default", Pool, 1},
     {"aten.avg_pool2d.default", Pool, 2},
     {"aten.avg_pool3d.default", Pool, 3},
-    {"aten.adaptive_avg_pool1d.default", Resize, 1},
-    {"aten.adaptive_avg_pool2d.default", Resize, 2},
-    {"aten._adaptive_avg_pool2d.default", Resize, 2},
-    {"aten.adaptive_avg_pool3d.default", Resize, 3},
-    {"aten._adaptive_avg_pool3d.default", Resize, 3},
-    {"aten.upsample_nearest2d.default", Resize, 2},
-    {"aten.upsample_bilinear2d.default", Resize, 2},
-    {"aten.upsample_nearest2d.vec", Resize, 2},
-    {"aten.upsample_bilinear2d.vec", Resize, 2},
-    {"aten.layer_norm.default", Normalise},
-    {"aten.rms_norm.default", Normalise},
-    {"aten.batch_norm.default", Normalise},
-    {"aten.group_norm.default", Normalise},
-    {"aten.instance_norm.default", Normalise},
-    {"aten.native_group_norm.default", Normalise},
-    {"aten._native_batch_norm_legit.default", Normalise},
-    {"aten._native_batch_norm_legit_no_training.default", Normalise},
-    {"aten._native_batch_norm_legit_functional.default", BatchNormFunctional},
-    {"aten.native_layer_norm.default", LayerNorm},
     {"aten.native_dropout.default", Dropout},
     {"aten.glu.default", Glu},
+    {"aten.conv1d.padding", PaddedConvolution},
+    {"aten.conv2d.padding", PaddedConvolution},
+    {"aten.conv3d.padding", PaddedConvolution},
+    {"aten.max_pool1d_with_indices.default", Pool,
+     1 | kHasDilation | kHasIndices},
+    {"aten.grid_sampler.default", GridSampler},
+    {"aten.grid_sampler_2d.default", GridSampler},
+    {"aten.grid_sampler_3d.default", GridSampler},
+    {"aten.segment_reduce.default", Segments},
+    {"aten.rrelu_with_noise.default", LikeArguments, LikeArg(0)},
+    {"aten.rrelu_with_noise_functional.default", LikeArguments,
+     LikeArgs(kOpen, 0, 1)},
+    {"aten.log_sigmoid_forward.default", LogSigmoid},
 };
 
 }  // namespace

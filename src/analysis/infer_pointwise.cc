@@ -1,25 +1,9 @@
 // Element by element: operands are broadcast, dtypes promoted.
-#include "analysis/infer_call.h"
+#include "analysis/infer_pointwise.h"
 
 namespace tenon {
+namespace pointwise {
 namespace {
-
-// What the promoted dtype becomes.
-enum Outcome : uint32_t {
-  kPromoted,
-  kFloat,  // integers become float32
-  kBoolean,
-  kRealPart,    // complex becomes real
-  kIfFloating,  // known for floating operands only
-};
-
-// A row's parameter: the outcome, and a bit for each schema parameter whose
-// dtype is promoted. All tensor parameters are broadcast.
-constexpr uint32_t P(Outcome outcome, uint32_t mask) {
-  return outcome << 16 | mask;
-}
-constexpr uint32_t kSelf = 0b1;
-constexpr uint32_t kBoth = 0b11;
 
 DType DtypeOf(DType promoted, uint32_t outcome) {
   switch (outcome) {
@@ -31,31 +15,51 @@ DType DtypeOf(DType promoted, uint32_t outcome) {
       return ToReal(promoted);
     case kIfFloating:
       return IsFloating(promoted) ? promoted : DType::kUnknown;
+    case kIfInexact:
+      return IsFloating(promoted) || IsComplex(promoted) ? promoted
+                                                         : DType::kUnknown;
+    case kNumeric:
+      return promoted == DType::kBool ? DType::kInt64 : promoted;
+    case kDouble:
+      return IsComplex(promoted) ? DType::kComplex128 : DType::kFloat64;
     default:
       return promoted;
   }
 }
 
+}  // namespace
+
 void Pointwise(InferCall& call, uint32_t parameter) {
   Promotion promotion;
   bool is_known = true;
+  const uint32_t outcome = parameter >> 16;
+  DType agreed = DType::kUnknown;
+  bool do_agree = true;
   InferredType& out = call.AddTensor(DType::kUnknown, 0);
   for (size_t i = 0; i < call.num_parameters(); ++i) {
     if (const Type* t = call.Tensor(i)) BroadcastInto(*t, &out);
     if (parameter >> i & 1 && i < 16) {
       is_known = call.AddTo(&promotion, call.Get(i)) && is_known;
+      const Type* t = call.Tensor(i);
+      if (t != nullptr && agreed == DType::kUnknown) agreed = t->dtype;
+      do_agree = do_agree && (t == nullptr || t->dtype == agreed);
     }
   }
-  const uint32_t outcome = parameter >> 16;
+  if (outcome == kAgreed && !do_agree) is_known = false;
   if (is_known || outcome == kBoolean) {
     const DType promoted = promotion.Result();
     out.dtype = DtypeOf(promoted, outcome);
-    out.is_default_dtype =
-        outcome != kBoolean &&
-        (promotion.is_default_dtype() || out.dtype != promoted) &&
-        IsFloating(out.dtype) && !IsComplex(promoted);
+    out.is_default_dtype = outcome != kBoolean && outcome != kDouble &&
+                           (promotion.is_default_dtype() ||
+                            (outcome == kFloat && out.dtype != promoted));
   }
 }
+
+}  // namespace pointwise
+
+namespace {
+
+using namespace pointwise;
 
 // div with a rounding mode keeps integers; without, it is true division.
 void DivideMode(InferCall& call, uint32_t) {
@@ -63,32 +67,27 @@ void DivideMode(InferCall& call, uint32_t) {
   Pointwise(call, P(is_rounded ? kPromoted : kFloat, kBoth));
 }
 
-// Dtype by argument (`parameter`), else self's.
-void Convert(InferCall& call, uint32_t parameter) {
+// Of a complex number its argument, a real.
+void Angle(InferCall& call, uint32_t) {
   const Type* self = call.Tensor(0);
   if (self == nullptr) return;
-  call.AddLike(*self, call.Dtype(parameter).value_or(self->dtype));
+  const bool is_complex = IsComplex(self->dtype);
+  Pointwise(call, P(is_complex ? kRealPart : kFloat, kSelf));
 }
 
-// Sizes of the first, dtype of the second.
-void TypeAs(InferCall& call, uint32_t) {
+// A mantissa like self, and a whole exponent.
+void SplitExponent(InferCall& call, uint32_t) {
   const Type* self = call.Tensor(0);
-  const Type* other = call.Tensor(1);
-  if (self != nullptr && other != nullptr) call.AddLike(*self, other->dtype);
-}
-
-void Bucketize(InferCall& call, uint32_t parameter) {
-  const auto out_int32 = call.Bool(2);
-  const Type* input = call.Tensor(parameter);
-  if (input == nullptr || !out_int32) return;
-  call.AddLike(*input, *out_int32 ? DType::kInt32 : DType::kInt64);
+  if (self == nullptr) return;
+  call.AddLike(*self);
+  call.AddLike(*self, DType::kInt32);
 }
 
 constexpr InferRow kRows[] = {
     {"aten.abs.default", Pointwise, P(kRealPart, kSelf)},
     {"aten.neg.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.relu.default", Pointwise, P(kPromoted, kSelf)},
-    {"aten.relu6.default", Pointwise, P(kIfFloating, kSelf)},
+    {"aten.relu6.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.sign.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.sgn.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.floor.default", Pointwise, P(kPromoted, kSelf)},
@@ -97,7 +96,7 @@ constexpr InferRow kRows[] = {
     {"aten.round.decimals", Pointwise, P(kPromoted, kSelf)},
     {"aten.trunc.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.frac.default", Pointwise, P(kPromoted, kSelf)},
-    {"aten.square.default", Pointwise, P(kIfFloating, kSelf)},
+    {"aten.square.default", Pointwise, P(kNumeric, kSelf)},
     {"aten.bitwise_not.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.clone.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.contiguous.default", Pointwise, P(kPromoted, kSelf)},
@@ -112,22 +111,22 @@ constexpr InferRow kRows[] = {
     {"aten._conj.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.resolve_conj.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.resolve_neg.default", Pointwise, P(kPromoted, kSelf)},
-    {"aten.dropout.default", Pointwise, P(kIfFloating, kSelf)},
+    {"aten.dropout.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.nan_to_num.default", Pointwise, P(kPromoted, kSelf)},
-    {"aten.hardtanh.default", Pointwise, P(kIfFloating, kSelf)},
+    {"aten.hardtanh.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.leaky_relu.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.elu.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.celu.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.selu.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.gelu.default", Pointwise, P(kIfFloating, kSelf)},
-    {"aten.silu.default", Pointwise, P(kIfFloating, kSelf)},
+    {"aten.silu.default", Pointwise, P(kIfInexact, kSelf)},
     {"aten.mish.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.hardswish.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.hardsigmoid.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.softplus.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.hardshrink.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.softshrink.default", Pointwise, P(kIfFloating, kSelf)},
-    {"aten.threshold.default", Pointwise, P(kIfFloating, kSelf)},
+    {"aten.threshold.default", Pointwise, P(kPromoted, kSelf)},
     {"aten.log_sigmoid.default", Pointwise, P(kIfFloating, kSelf)},
     {"aten.clamp.default", Pointwise, P(kPromoted, 0b111)},
     {"aten.clamp.Tensor", Pointwise, P(kPromoted, 0b111)},
@@ -224,8 +223,8 @@ constexpr InferRow kRows[] = {
     {"aten.__or__.Tensor", Pointwise, P(kPromoted, kBoth)},
     {"aten.__xor__.Tensor", Pointwise, P(kPromoted, kBoth)},
     {"aten.atan2.default", Pointwise, P(kFloat, kBoth)},
-    {"aten.lerp.Scalar", Pointwise, P(kIfFloating, kBoth)},
-    {"aten.lerp.Tensor", Pointwise, P(kIfFloating, 0b111)},
+    {"aten.lerp.Scalar", Pointwise, P(kIfInexact, kBoth)},
+    {"aten.lerp.Tensor", Pointwise, P(kIfInexact, 0b111)},
     {"aten.addcmul.default", Pointwise, P(kPromoted, 0b111)},
     {"aten.addcdiv.default", Pointwise, P(kPromoted, 0b111)},
     {"aten.where.self", Pointwise, P(kPromoted, 0b110)},
@@ -234,14 +233,54 @@ constexpr InferRow kRows[] = {
     {"aten.masked_fill.Scalar", Pointwise, P(kPromoted, kSelf)},
     {"aten.masked_fill.Tensor", Pointwise, P(kPromoted, kSelf)},
 
-    {"aten._to_copy.default", Convert, 1},
-    {"aten.to.dtype", Convert, 1},
-    {"aten.to.dtype_layout", Convert, 1},
-    {"aten.to.device", Convert, 2},
-    {"aten.type_as.default", TypeAs, 0},
-    {"aten.to.other", TypeAs, 0},
-    {"aten.bucketize.Tensor", Bucketize, 0},
-    {"aten.searchsorted.Tensor", Bucketize, 1},
+    {"aten.isreal.default", Pointwise, P(kBoolean, kSelf)},
+    {"aten.isposinf.default", Pointwise, P(kBoolean, kSelf)},
+    {"aten.isneginf.default", Pointwise, P(kBoolean, kSelf)},
+    {"aten.isclose.default", Pointwise, P(kBoolean, kBoth)},
+    {"aten.conj_physical.default", Pointwise, P(kPromoted, kSelf)},
+    {"aten._conj_physical.default", Pointwise, P(kPromoted, kSelf)},
+    {"aten.fill.Scalar", Pointwise, P(kPromoted, kSelf)},
+    {"aten.fill.Tensor", Pointwise, P(kPromoted, kSelf)},
+    {"aten.alpha_dropout.default", Pointwise, P(kPromoted, kSelf)},
+    {"aten.feature_dropout.default", Pointwise, P(kPromoted, kSelf)},
+    {"aten.feature_alpha_dropout.default", Pointwise, P(kPromoted, kSelf)},
+    {"aten.rrelu.default", Pointwise, P(kPromoted, kSelf)},
+    {"aten.bernoulli.default", Pointwise, P(kPromoted, kSelf)},
+    {"aten.bernoulli.p", Pointwise, P(kPromoted, kSelf)},
+    {"aten.rad2deg.default", Pointwise, P(kFloat, kSelf)},
+    {"aten.deg2rad.default", Pointwise, P(kFloat, kSelf)},
+    {"aten.logit.default", Pointwise, P(kFloat, kSelf)},
+    {"aten.clamp_min.Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.clamp_max.Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.heaviside.default", Pointwise, P(kPromoted, kBoth)},
+    {"aten.gcd.default", Pointwise, P(kPromoted, kBoth)},
+    {"aten.lcm.default", Pointwise, P(kPromoted, kBoth)},
+    {"aten.hypot.default", Pointwise, P(kPromoted, kBoth)},
+    {"aten.nextafter.default", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_left_shift.Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_right_shift.Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_left_shift.Tensor_Scalar", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_right_shift.Tensor_Scalar", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_left_shift.Scalar_Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_right_shift.Scalar_Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_and.Scalar_Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_or.Scalar_Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.bitwise_xor.Scalar_Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.remainder.Scalar_Tensor", Pointwise, P(kPromoted, kBoth)},
+    {"aten.copysign.Tensor", Pointwise, P(kFloat, kBoth)},
+    {"aten.copysign.Scalar", Pointwise, P(kFloat, kBoth)},
+    {"aten.logaddexp.default", Pointwise, P(kIfInexact, kBoth)},
+    {"aten.logaddexp2.default", Pointwise, P(kIfInexact, kBoth)},
+    {"aten.float_power.Tensor_Tensor", Pointwise, P(kDouble, kBoth)},
+    {"aten.float_power.Tensor_Scalar", Pointwise, P(kDouble, kBoth)},
+    {"aten.float_power.Scalar", Pointwise, P(kDouble, kBoth)},
+    {"aten.where.Scalar", Pointwise, P(kPromoted, 0b110)},
+    {"aten.angle.default", Angle},
+    {"aten.ldexp.Tensor", Pointwise, P(kFloat, kBoth)},
+    {"aten.frexp.Tensor", SplitExponent},
+    {"aten.copy.default", LikeArguments, LikeArg(0)},
+    {"aten.prelu.default", LikeArguments, LikeArg(0)},
+    {"aten._prelu_kernel.default", Pointwise, P(kAgreed, kBoth)},
 };
 
 }  // namespace

@@ -13,9 +13,11 @@ enum Outcome : uint32_t {
   kIndex,     // int64
   kRealPart,  // complex becomes real
   kFloat,     // integers become float32
+  kHash,      // uint64
 };
 // What a second result is.
-enum Second : uint32_t { kNone, kIndices, kLikeFirst };
+// kMean: with the dtype of the operand.
+enum Second : uint32_t { kNone, kIndices, kLikeFirst, kMean };
 
 // A row's parameter: the positions of dim, keepdim and dtype (kNo = the
 // operator has none), the dtype's rule, the second result.
@@ -37,6 +39,8 @@ DType DtypeOf(DType self, uint32_t outcome) {
       return ToReal(self);
     case kFloat:
       return ToFloating(self);
+    case kHash:
+      return DType::kUInt64;
     default:
       return self;
   }
@@ -57,37 +61,35 @@ void MarkDefault(const Type& self, uint32_t parameter, InferredType* out) {
                           ToFloating(self.dtype) != self.dtype;
 }
 
-void AddSecond(InferCall& call, const InferredType& first, uint32_t parameter) {
+void AddSecond(InferCall& call, const Type& self, const InferredType& first,
+               uint32_t parameter) {
   const uint32_t second = parameter >> 16;
   if (second == kNone) return;
-  const InferredType copy = first;  // the next call moves it
-  InferredType& out = call.AddUnknown();
-  out = copy;
+  InferredType& out = call.Add(first);
   if (second == kIndices) out.dtype = DType::kInt64;
+  if (second == kMean) out.dtype = self.dtype;
 }
 
-// Which dimensions are reduced, as bits; nullopt when that can't be told.
+// Which dimensions are reduced, as bits; nullopt when that can't be told. None
+// means all, and so does an empty list, but for any and all of several.
 std::optional<uint32_t> ReducedDims(const InferCall& call, size_t dim_at,
                                     int64_t rank, bool empty_is_all) {
   const uint32_t all = (1u << rank) - 1;
-  const Arg* dim = call.Get(dim_at);
-  if (dim == nullptr || dim->kind == ArgKind::kNone) return all;
-  if (rank == 0) return 0;
-  if (dim->kind == ArgKind::kInt) {
-    const auto d = WrapDim(dim->i, rank);
-    return d ? std::optional<uint32_t>(1u << *d) : std::nullopt;
+  const auto dims = call.Ints(dim_at);
+  if (!dims) {
+    // Meta functions of older PyTorch reduce none for any and all, too.
+    const bool is_none = !call.Has(dim_at) && empty_is_all;
+    return is_none ? std::optional<uint32_t>(all) : std::nullopt;
   }
-  if (dim->kind != ArgKind::kList) return std::nullopt;
+  if (rank == 0) return 0;
+  if (dims->empty()) return empty_is_all ? all : 0;
   uint32_t bits = 0;
-  for (const Arg& item : call.Items(dim_at)) {
-    if (item.kind != ArgKind::kInt) return std::nullopt;
-    const auto d = WrapDim(item.i, rank);
+  for (const int64_t dim : *dims) {
+    const auto d = WrapDim(dim, rank);
     if (!d) return std::nullopt;
     bits |= 1u << *d;
   }
-  if (bits != 0) return bits;
-  if (!empty_is_all) return std::nullopt;
-  return all;
+  return bits;
 }
 
 void Reduce(InferCall& call, uint32_t parameter) {
@@ -115,7 +117,15 @@ void Reduce(InferCall& call, uint32_t parameter) {
                                          : InferredSize::Of(self->sizes[d]);
     }
   }
-  AddSecond(call, out, parameter);
+  AddSecond(call, *self, out, parameter);
+}
+
+// An empty list means all to kernels, none to meta functions of older PyTorch.
+void ReduceButNone(InferCall& call, uint32_t parameter) {
+  Reduce(call, parameter);
+  const auto dims = call.Ints(parameter & 15);
+  if (call.num_added() == 0 || call.Tensor(0)->rank() == 0) return;
+  if (dims && dims->empty()) call.last().rank = -1;
 }
 
 // Sizes stay: scans, sorts, softmax. `dim` and `keepdim` aren't looked at.
@@ -124,7 +134,7 @@ void Scan(InferCall& call, uint32_t parameter) {
   if (self == nullptr) return;
   InferredType& out = call.AddLike(*self, DtypeOf(call, *self, parameter));
   MarkDefault(*self, parameter, &out);
-  AddSecond(call, out, parameter);
+  AddSecond(call, *self, out, parameter);
 }
 
 void Softmax(InferCall& call, uint32_t) {
@@ -144,18 +154,13 @@ void TopK(InferCall& call, uint32_t) {
     if (!d) return;
     out.sizes[*d] = call.Size(*call.Get(1));
   }
-  AddSecond(call, out, P(kNo, kNo, kNo, kSame, kIndices));
-}
-
-void CountNonzero(InferCall& call, uint32_t) {
-  const Type* self = call.Tensor(0);
-  if (self != nullptr) call.AddTensor(DType::kInt64, 0).rank = -1;
+  AddSecond(call, *self, out, P(kNo, kNo, kNo, kSame, kIndices));
 }
 
 constexpr InferRow kRows[] = {
     {"aten.sum.default", Reduce, P(kNo, kNo, 1, kSum)},
     {"aten.sum.dim_IntList", Reduce, P(1, 2, 3, kSum)},
-    {"aten.nansum.default", Reduce, P(1, 2, 3, kSum)},
+    {"aten.nansum.default", ReduceButNone, P(1, 2, 3, kSum)},
     {"aten.prod.default", Reduce, P(kNo, kNo, 1, kSum)},
     {"aten.prod.dim_int", Reduce, P(1, 2, 3, kSum)},
     {"aten.mean.default", Reduce, P(kNo, kNo, 1, kSame)},
@@ -185,7 +190,6 @@ constexpr InferRow kRows[] = {
     {"aten.std.correction", Reduce, P(1, 3, kNo, kRealPart)},
     {"aten.logsumexp.default", Reduce, P(1, 2, kNo, kFloat)},
     {"aten.linalg_vector_norm.default", Reduce, P(2, 3, 4, kRealPart)},
-    {"aten.count_nonzero.dim_IntList", CountNonzero},
     {"aten.cumsum.default", Scan, P(kNo, kNo, 2, kSum)},
     {"aten.cumprod.default", Scan, P(kNo, kNo, 2, kSum)},
     {"aten.cummax.default", Scan, P(kNo, kNo, kNo, kSame, kIndices)},
@@ -193,11 +197,33 @@ constexpr InferRow kRows[] = {
     {"aten.sort.default", Scan, P(kNo, kNo, kNo, kSame, kIndices)},
     {"aten.sort.stable", Scan, P(kNo, kNo, kNo, kSame, kIndices)},
     {"aten.argsort.default", Scan, P(kNo, kNo, kNo, kIndex)},
-    {"aten.softmax.int", Scan, P(kNo, kNo, 2, kFloat)},
-    {"aten.log_softmax.int", Scan, P(kNo, kNo, 2, kFloat)},
+    {"aten.softmax.int", Scan, P(kNo, kNo, 2, kSame)},
+    {"aten.log_softmax.int", Scan, P(kNo, kNo, 2, kSame)},
     {"aten._softmax.default", Softmax},
     {"aten._log_softmax.default", Softmax},
     {"aten.topk.default", TopK},
+    {"aten.count_nonzero.dim_IntList", Reduce, P(1, kNo, kNo, kIndex)},
+    {"aten.count_nonzero.default", Reduce, P(1, kNo, kNo, kIndex)},
+    {"aten.nanmean.default", ReduceButNone, P(1, 2, 3, kSame)},
+    {"aten.nanmedian.default", Reduce, P(kNo, kNo, kNo, kSame)},
+    {"aten.nanmedian.dim", Reduce, P(1, 2, kNo, kSame, kIndices)},
+    {"aten.mode.default", Reduce, P(1, 2, kNo, kSame, kIndices)},
+    {"aten.kthvalue.default", Reduce, P(2, 3, kNo, kSame, kIndices)},
+    {"aten.var_mean.default", Reduce, P(kNo, kNo, kNo, kRealPart, kMean)},
+    {"aten.var_mean.dim", Reduce, P(1, 3, kNo, kRealPart, kMean)},
+    {"aten.var_mean.correction", Reduce, P(1, 3, kNo, kRealPart, kMean)},
+    {"aten.std_mean.default", Reduce, P(kNo, kNo, kNo, kRealPart, kMean)},
+    {"aten.std_mean.dim", Reduce, P(1, 3, kNo, kRealPart, kMean)},
+    {"aten.std_mean.correction", Reduce, P(1, 3, kNo, kRealPart, kMean)},
+    {"aten.norm.ScalarOpt_dim", Reduce, P(2, 3, kNo, kRealPart)},
+    {"aten.linalg_matrix_norm.str_ord", Reduce, P(2, 3, 4, kRealPart)},
+    {"aten.hash_tensor.default", Reduce, P(1, 2, kNo, kHash)},
+    {"aten.trace.default", Reduce, P(kNo, kNo, kNo, kSum)},
+    {"aten.msort.default", Scan, P(kNo, kNo, kNo, kSame)},
+    {"aten.argsort.stable", Scan, P(kNo, kNo, kNo, kIndex)},
+    {"aten.logcumsumexp.default", Scan, P(kNo, kNo, kNo, kSame)},
+    {"aten._safe_softmax.default", Scan, P(kNo, kNo, 2, kSame)},
+    {"aten.renorm.default", Scan, P(kNo, kNo, kNo, kSame)},
 };
 
 }  // namespace

@@ -1,55 +1,12 @@
-// Operators that rearrange sizes: views, joins, splits, repeats, pads.
+// Views that keep all elements: other sizes, another order of dimensions.
 #include <algorithm>
+#include <array>
 
 #include "analysis/infer_call.h"
-#include "support/checked.h"
+#include "analysis/infer_sizes.h"
 
 namespace tenon {
 namespace {
-
-using Kind = InferredSize::Kind;
-
-const Type* Self(const InferCall& call) {
-  const Type* self = call.Tensor(0);
-  return self != nullptr && self->rank() <= InferredType::kMaxRank ? self
-                                                                   : nullptr;
-}
-
-// A product of sizes: its literal part and its expressions.
-struct Product {
-  int64_t literal = 1;
-  std::vector<ExprId> exprs;
-  bool is_known = true;
-
-  void Times(const InferredSize& s) {
-    if (s.kind == Kind::kUnknown) is_known = false;
-    if (s.kind == Kind::kExpr) exprs.push_back(s.expr);
-    if (s.kind != Kind::kLiteral) return;
-    const auto product = CheckedMul(literal, s.value);
-    is_known = is_known && product.has_value();
-    literal = product.value_or(1);
-  }
-  // The size that is missing in `part` to make `whole`; unknown where it would
-  // need a new expression.
-  static InferredSize Missing(const Product& whole, const Product& part) {
-    if (!whole.is_known || !part.is_known || part.literal == 0) {
-      return InferredSize::Unknown();
-    }
-    std::vector<ExprId> left = whole.exprs;
-    for (const ExprId e : part.exprs) {
-      const auto it = std::find(left.begin(), left.end(), e);
-      if (it == left.end()) return InferredSize::Unknown();
-      left.erase(it);
-    }
-    if (left.empty() && whole.literal % part.literal == 0) {
-      return InferredSize::Literal(whole.literal / part.literal);
-    }
-    if (left.size() == 1 && whole.literal == part.literal) {
-      return {0, left[0], Kind::kExpr};
-    }
-    return InferredSize::Unknown();
-  }
-};
 
 // self viewed with the sizes of argument 1, one of which may be -1.
 void View(InferCall& call, uint32_t) {
@@ -62,7 +19,7 @@ void View(InferCall& call, uint32_t) {
       call.AddTensor(self->dtype, static_cast<int>(items.size()));
   if (out.rank < 0) return;
   int open = -1;
-  Product part;
+  SizeProduct part;
   for (int d = 0; d < out.rank; ++d) {
     out.sizes[d] = call.Size(items[d]);
     if (out.sizes[d].is_literal(-1)) {
@@ -73,9 +30,7 @@ void View(InferCall& call, uint32_t) {
     }
   }
   if (open < 0) return;
-  Product whole;
-  for (const SymInt& s : self->sizes) whole.Times(InferredSize::Of(s));
-  out.sizes[open] = Product::Missing(whole, std::move(part));
+  out.sizes[open] = NumElements(*self).Missing(part);
 }
 
 void LikeOther(InferCall& call, uint32_t) {
@@ -85,7 +40,7 @@ void LikeOther(InferCall& call, uint32_t) {
 }
 
 void Permute(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
+  const Type* self = call.Self();
   const auto items = call.Items(1);
   if (self == nullptr || items.size() != self->sizes.size()) return;
   InferredType& out = call.AddLike(*self);
@@ -100,7 +55,7 @@ void Permute(InferCall& call, uint32_t) {
 
 void SwapTwo(InferCall& call, std::optional<int64_t> a,
              std::optional<int64_t> b) {
-  const Type* self = Self(call);
+  const Type* self = call.Self();
   if (self == nullptr) return;
   InferredType& out = call.AddLike(*self);
   if (out.rank < 2) return;
@@ -120,7 +75,7 @@ void Transpose(InferCall& call, uint32_t) {
 void SwapLast(InferCall& call, uint32_t) { SwapTwo(call, -1, -2); }
 
 void MoveDim(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
+  const Type* self = call.Self();
   const auto source = call.Int(1), destination = call.Int(2);
   if (self == nullptr || !source || !destination) return;
   const auto from = WrapDim(*source, self->rank());
@@ -134,7 +89,7 @@ void MoveDim(InferCall& call, uint32_t) {
 }
 
 void Unsqueeze(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
+  const Type* self = call.Self();
   const auto dim = call.Int(1);
   if (self == nullptr || !dim || self->rank() >= InferredType::kMaxRank) return;
   const auto at = WrapDim(*dim, self->rank() + 1);
@@ -149,7 +104,7 @@ void Unsqueeze(InferCall& call, uint32_t) {
 
 // Dims of argument 1 (absent: all) go if their size is 1.
 void Squeeze(InferCall& call, uint32_t parameter) {
-  const Type* self = Self(call);
+  const Type* self = call.Self();
   if (self == nullptr) return;
   uint32_t chosen = 0;
   if (parameter == 0) {
@@ -162,7 +117,11 @@ void Squeeze(InferCall& call, uint32_t parameter) {
       if (d) chosen |= 1u << *d;
       return d.has_value();
     };
-    if (dim == nullptr || self->rank() == 0) return;
+    if (dim == nullptr) return;
+    if (self->rank() == 0) {
+      call.AddLike(*self);
+      return;
+    }
     if (dim->kind == ArgKind::kList) {
       for (const Arg& item : call.Items(1)) {
         if (!add(item)) return;
@@ -186,7 +145,7 @@ void Squeeze(InferCall& call, uint32_t parameter) {
 }
 
 void Expand(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
+  const Type* self = call.Self();
   const auto items = call.Items(1);
   if (self == nullptr || items.size() < self->sizes.size()) return;
   InferredType& out =
@@ -201,89 +160,8 @@ void Expand(InferCall& call, uint32_t) {
   }
 }
 
-// The length of [start, end) by step, as slice clamps them; both given as
-// literals, over a literal size.
-std::optional<int64_t> SliceLength(int64_t size, int64_t start, int64_t end,
-                                   int64_t step) {
-  if (step <= 0 || size < 0) return std::nullopt;
-  const auto clamp = [size](int64_t i) {
-    if (i < 0) i += size;
-    return std::clamp<int64_t>(i, 0, size);
-  };
-  start = clamp(start);
-  end = std::max(clamp(end), start);
-  return start == end ? 0 : (end - start - 1) / step + 1;
-}
-
-std::optional<int64_t> IntOr(const InferCall& call, size_t i, int64_t none) {
-  const Arg* a = call.Get(i);
-  if (a == nullptr || a->kind == ArgKind::kNone) return none;
-  if (a->kind != ArgKind::kInt) return std::nullopt;
-  return a->i;
-}
-
-void Slice(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  const auto dim = call.Int(1);
-  if (self == nullptr || !dim) return;
-  InferredType& out = call.AddLike(*self);
-  const auto d = WrapDim(*dim, out.rank);
-  if (!d) return;
-  InferredSize& size = out.sizes[*d];
-  const auto start = IntOr(call, 2, 0);
-  const auto end = IntOr(call, 3, INT64_MAX);
-  const auto step = call.Int(4);
-  if (!start || !end || !step) {
-    size = InferredSize::Unknown();
-  } else if (size.is_literal()) {
-    const auto length = SliceLength(size.value, *start, *end, *step);
-    size = length ? InferredSize::Literal(*length) : InferredSize::Unknown();
-  } else if (*start != 0 || *end != INT64_MAX || *step != 1) {
-    size = InferredSize::Unknown();
-  }
-}
-
-void Narrow(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  const auto dim = call.Int(1);
-  if (self == nullptr || !dim || call.Get(3) == nullptr) return;
-  InferredType& out = call.AddLike(*self);
-  if (const auto d = WrapDim(*dim, out.rank)) {
-    out.sizes[*d] = call.Size(*call.Get(3));
-  }
-}
-
-// Without dimension `dim`.
-InferredType& AddWithout(InferCall& call, const Type& self, int dim) {
-  InferredType& out = call.AddTensor(self.dtype, 0);
-  for (int d = 0; d < self.rank(); ++d) {
-    if (d != dim) out.sizes[out.rank++] = InferredSize::Of(self.sizes[d]);
-  }
-  return out;
-}
-
-void Select(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  const auto dim = call.Int(1);
-  const auto d =
-      self != nullptr && dim ? WrapDim(*dim, self->rank()) : std::nullopt;
-  if (d) AddWithout(call, *self, *d);
-}
-
-void Unbind(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  const auto dim = call.Int(1);
-  const auto d =
-      self != nullptr && dim ? WrapDim(*dim, self->rank()) : std::nullopt;
-  if (!d || !self->sizes[*d].is_literal()) return;
-  const uint32_t count = call.program().node(call.node()).results.count;
-  for (int64_t i = 0; i < self->sizes[*d].value && i < count; ++i) {
-    AddWithout(call, *self, *d);
-  }
-}
-
 void Flatten(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
+  const Type* self = call.Self();
   const auto start = call.Int(1), end = call.Int(2);
   if (self == nullptr || !start || !end) return;
   if (self->rank() == 0) {
@@ -297,44 +175,13 @@ void Flatten(InferCall& call, uint32_t) {
   for (int d = 0; d < *first; ++d) {
     out.sizes[out.rank++] = InferredSize::Of(self->sizes[d]);
   }
-  Product product;
+  SizeProduct product;
   for (int d = *first; d <= *last; ++d) {
     product.Times(InferredSize::Of(self->sizes[d]));
   }
-  out.sizes[out.rank++] = Product::Missing(product, Product());
+  out.sizes[out.rank++] = product.AsSize();
   for (int d = *last + 1; d < self->rank(); ++d) {
     out.sizes[out.rank++] = InferredSize::Of(self->sizes[d]);
-  }
-}
-
-enum SplitForm : uint32_t { kSize, kSizes, kChunks };
-
-// Pieces of self along argument 2; argument 1 says how long or how many.
-void Split(InferCall& call, uint32_t form) {
-  const Type* self = Self(call);
-  const auto dim = call.Int(2);
-  const auto d =
-      self != nullptr && dim ? WrapDim(*dim, self->rank()) : std::nullopt;
-  if (!d) return;
-  const uint32_t count = call.program().node(call.node()).results.count;
-  const InferredSize whole = InferredSize::Of(self->sizes[*d]);
-  int64_t piece = -1;
-  if (const auto n = call.Int(1); n && *n > 0 && whole.is_literal()) {
-    piece =
-        form == kSize ? *n : (whole.value > 0 ? (whole.value - 1) / *n + 1 : 0);
-  }
-  const auto sizes = call.Items(1);
-  for (uint32_t i = 0; i < count; ++i) {
-    InferredSize& size = call.AddLike(*self).sizes[*d];
-    size = InferredSize::Unknown();
-    if (form == kSizes) {
-      if (i < sizes.size()) size = call.Size(sizes[i]);
-    } else if (piece > 0) {
-      const auto begin = CheckedMul(piece, i);
-      if (begin && *begin < whole.value) {
-        size = InferredSize::Literal(std::min(piece, whole.value - *begin));
-      }
-    }
   }
 }
 
@@ -347,165 +194,183 @@ void AsStrided(InferCall& call, uint32_t) {
   for (int d = 0; d < out.rank; ++d) out.sizes[d] = call.Size(items[d]);
 }
 
-void ViewAsReal(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  if (self == nullptr || !IsComplex(self->dtype)) return;
-  if (self->rank() == InferredType::kMaxRank) return;
-  InferredType& out = call.AddLike(*self, ToReal(self->dtype));
-  out.sizes[out.rank++] = InferredSize::Literal(2);
-}
-
-InferredSize TimesLiteral(const InferredSize& size, const InferredSize& times) {
-  if (times.is_literal(1)) return size;
-  if (size.is_literal(1)) return times;
-  if (!size.is_literal() || !times.is_literal()) return InferredSize::Unknown();
-  const auto product = CheckedMul(size.value, times.value);
-  return product ? InferredSize::Literal(*product) : InferredSize::Unknown();
-}
-
-void Repeat(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  const auto items = call.Items(1);
-  if (self == nullptr || items.size() < self->sizes.size()) return;
-  InferredType& out =
-      call.AddTensor(self->dtype, static_cast<int>(items.size()));
-  const size_t added = items.size() - self->sizes.size();
-  for (int d = 0; d < out.rank; ++d) {
-    const size_t at = static_cast<size_t>(d);
-    out.sizes[d] =
-        TimesLiteral(at < added ? InferredSize::Literal(1)
-                                : InferredSize::Of(self->sizes[at - added]),
-                     call.Size(items[d]));
-  }
-}
-
-void RepeatInterleave(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  if (self == nullptr || call.Get(1) == nullptr) return;
-  if (!call.Has(2)) {
-    call.AddTensor(self->dtype, 1);
-    return;
-  }
-  InferredType& out = call.AddLike(*self);
-  const auto dim = call.Int(2);
-  const auto d = dim ? WrapDim(*dim, out.rank) : std::nullopt;
-  if (d) {
-    out.sizes[*d] = TimesLiteral(out.sizes[*d], call.Size(*call.Get(1)));
-  } else {
-    out.rank = -1;
-  }
-}
-
-void SameSizes(InferCall& call, uint32_t) {
-  if (const Type* self = call.Tensor(0)) call.AddLike(*self);
-}
-
-void Cat(InferCall& call, uint32_t) {
-  const auto items = call.Items(0);
+// Dimension `dim` becomes several, one of which may be -1.
+void Unflatten(InferCall& call, uint32_t) {
+  const Type* self = call.Self();
   const auto dim = call.Int(1);
-  if (items.empty() || !dim) return;
-  Promotion promotion;
-  const Type* first = nullptr;
-  bool is_regular = true;
-  InferredSize total = InferredSize::Literal(0);
-  std::optional<int> d;
-  for (const Arg& item : items) {
-    const Type* t = call.TensorOf(&item);
-    if (t == nullptr || t->rank() > InferredType::kMaxRank) return;
-    promotion.AddTensor(t->dtype, t->rank() > 0);
-    // A tensor of size [0] joins anything; leave such calls open.
-    if (t->rank() == 1 &&
-        !(t->sizes[0].is_literal() && t->sizes[0].value > 0)) {
-      is_regular = false;
-    }
-    if (first == nullptr) {
-      first = t;
-      d = WrapDim(*dim, t->rank());
-    }
-    if (t->rank() != first->rank() || !d) {
-      is_regular = false;
+  const auto sizes = call.Sizes(2);
+  if (self == nullptr || !dim || !sizes) return;
+  const auto at = WrapDim(*dim, self->rank());
+  const size_t rank = self->sizes.size() + sizes->size() - 1;
+  if (!at || rank > InferredType::kMaxRank) return;
+  InferredType& out = call.AddTensor(self->dtype, 0);
+  SizeProduct part, whole;
+  whole.Times(SizeAt(*self, *at));
+  for (const InferredSize& s : *sizes) {
+    if (!s.is_literal(-1)) part.Times(s);
+  }
+  for (int d = 0; d < self->rank(); ++d) {
+    if (d != *at) {
+      out.sizes[out.rank++] = SizeAt(*self, d);
       continue;
     }
-    const InferredSize size = InferredSize::Of(t->sizes[*d]);
-    const auto sum = size.is_literal() && total.is_literal()
-                         ? CheckedAdd(total.value, size.value)
-                         : std::nullopt;
-    total = sum ? InferredSize::Literal(*sum) : InferredSize::Unknown();
-  }
-  if (!is_regular) {
-    call.AddTensor(promotion.Result(), 0).rank = -1;
-    return;
-  }
-  InferredType& out = call.AddLike(*first, promotion.Result());
-  // Other sizes are equal in all items: a literal wherever one is.
-  for (const Arg& item : items) {
-    const Type& t = *call.TensorOf(&item);
-    for (int i = 0; i < out.rank; ++i) {
-      if (t.sizes[i].is_literal()) out.sizes[i] = InferredSize::Of(t.sizes[i]);
+    for (const InferredSize& s : *sizes) {
+      out.sizes[out.rank++] = s.is_literal(-1) ? whole.Missing(part) : s;
     }
   }
-  out.sizes[*d] =
-      items.size() == 1 ? InferredSize::Of(first->sizes[*d]) : total;
 }
 
-void Stack(InferCall& call, uint32_t) {
-  const auto items = call.Items(0);
-  const auto dim = call.Int(1);
-  if (items.empty() || !dim) return;
-  Promotion promotion;
-  for (const Arg& item : items) {
-    const Type* t = call.TensorOf(&item);
-    if (t == nullptr || t->rank() >= InferredType::kMaxRank) return;
-    promotion.AddTensor(t->dtype, t->rank() > 0);
-  }
-  const Type& first = *call.TensorOf(&items[0]);
-  const auto at = WrapDim(*dim, first.rank() + 1);
-  if (!at) return;
-  InferredType& out =
-      call.AddTensor(promotion.Result(), static_cast<int>(first.rank()) + 1);
-  for (int d = 0; d < out.rank; ++d) {
-    out.sizes[d] =
-        d == *at ? InferredSize::Literal(static_cast<int64_t>(items.size()))
-                 : InferredSize::Of(first.sizes[d - (d > *at)]);
-  }
+void Ravel(InferCall& call, uint32_t) {
+  const Type* self = call.Tensor(0);
+  if (self == nullptr) return;
+  call.AddTensor(self->dtype, 1).sizes[0] = NumElements(*self).AsSize();
 }
 
-// Pairs from the last dimension on: before, after.
-void Pad(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  const auto items = call.Items(1);
-  if (self == nullptr || items.size() % 2 != 0 ||
-      items.size() / 2 > self->sizes.size()) {
-    return;
-  }
+void ReverseDims(InferCall& call, uint32_t) {
+  const Type* self = call.Self();
+  if (self == nullptr) return;
   InferredType& out = call.AddLike(*self);
-  for (size_t i = 0; i < items.size(); i += 2) {
-    InferredSize& size = out.sizes[out.rank - 1 - static_cast<int>(i / 2)];
-    const InferredSize before = call.Size(items[i]);
-    const InferredSize after = call.Size(items[i + 1]);
-    if (before.is_literal(0) && after.is_literal(0)) continue;
-    std::optional<int64_t> sum;
-    if (size.is_literal() && before.is_literal() && after.is_literal()) {
-      sum = CheckedAdd(size.value, before.value);
-      if (sum) sum = CheckedAdd(*sum, after.value);
-    }
-    size = sum ? InferredSize::Literal(*sum) : InferredSize::Unknown();
-  }
+  std::reverse(out.sizes.begin(), out.sizes.begin() + out.rank);
 }
 
-void Diff(InferCall& call, uint32_t) {
-  const Type* self = Self(call);
-  const auto n = call.Int(1), dim = call.Int(2);
-  if (self == nullptr || self->dtype == DType::kBool) return;
-  InferredType& out = call.AddLike(*self);
-  const auto d = dim ? WrapDim(*dim, out.rank) : std::nullopt;
-  const bool is_plain = n && *n >= 0 && d && !call.Has(3) && !call.Has(4);
-  if (is_plain && out.sizes[*d].is_literal()) {
-    out.sizes[*d].value = std::max<int64_t>(0, out.sizes[*d].value - *n);
+// A quarter turn swaps the plane's dimensions, a half turn doesn't.
+void Rotate(InferCall& call, uint32_t) {
+  const auto k = call.Int(1);
+  const auto dims = call.Ints(2);
+  if (call.Self() == nullptr) return;
+  if (k && *k % 2 == 0) {
+    call.AddLike(*call.Self());
+  } else if (k && dims && dims->size() == 2) {
+    SwapTwo(call, (*dims)[0], (*dims)[1]);
   } else {
-    for (int i = 0; i < out.rank; ++i) {
-      if (!d || i == *d) out.sizes[i] = InferredSize::Unknown();
+    SwapTwo(call, std::nullopt, std::nullopt);
+  }
+}
+
+// Dimensions of argument 1 go to the places of argument 2, the others keep
+// their order.
+void MoveDims(InferCall& call, uint32_t) {
+  const Type* self = call.Self();
+  const auto source = call.Ints(1), destination = call.Ints(2);
+  if (self == nullptr || !source || !destination ||
+      source->size() != destination->size()) {
+    return;
+  }
+  std::array<int, InferredType::kMaxRank> from;
+  from.fill(-1);
+  uint32_t moved = 0;
+  for (size_t i = 0; i < source->size(); ++i) {
+    const auto s = WrapDim((*source)[i], self->rank());
+    const auto d = WrapDim((*destination)[i], self->rank());
+    if (!s || !d || from[*d] >= 0 || moved >> *s & 1) return;
+    from[*d] = *s;
+    moved |= 1u << *s;
+  }
+  InferredType& out = call.AddLike(*self);
+  int next = 0;
+  for (int d = 0; d < out.rank; ++d) {
+    if (from[d] >= 0) {
+      out.sizes[d] = SizeAt(*self, from[d]);
+      continue;
     }
+    while (moved >> next & 1) ++next;
+    out.sizes[d] = SizeAt(*self, next++);
+  }
+}
+
+// Windows of a dimension; each stands in a last, additional one.
+void Unfold(InferCall& call, uint32_t) {
+  const Type* self = call.Self();
+  const auto dim = call.Int(1), size = call.Int(2), step = call.Int(3);
+  if (self == nullptr || !dim || call.Get(2) == nullptr ||
+      self->rank() >= InferredType::kMaxRank) {
+    return;
+  }
+  InferredType& out = call.AddLike(*self);
+  const InferredSize window = call.Size(*call.Get(2));
+  if (out.rank > 0) {
+    const auto at = WrapDim(*dim, out.rank);
+    if (!at) {
+      out.rank = -1;
+      return;
+    }
+    WindowShape w;
+    w.kernel = size.value_or(0);
+    w.stride = step.value_or(0);
+    // A window of no element stands before and after each.
+    const bool is_empty = size == 0;
+    if (is_empty) w.kernel = 1;
+    InferredSize& count = out.sizes[*at];
+    count =
+        NumWindows(is_empty ? Plus(count, InferredSize::Literal(1)) : count, w);
+  }
+  out.sizes[out.rank++] = window;
+}
+
+// At least `least` dimensions: 1 stands for what is missing.
+InferredType AtLeast(const Type& type, uint32_t least) {
+  InferredType out = KnownType(type);
+  if (out.rank < 0 || out.rank >= static_cast<int>(least)) return out;
+  const InferredSize one = InferredSize::Literal(1);
+  if (least > 1 && out.rank == 1) {  // a row
+    out.sizes[1] = out.sizes[0];
+    out.sizes[0] = one;
+    out.rank = 2;
+  }
+  while (out.rank < static_cast<int>(least)) out.sizes[out.rank++] = one;
+  return out;
+}
+
+void WithAtLeast(InferCall& call, uint32_t least) {
+  if (const Type* self = call.Tensor(0)) call.Add(AtLeast(*self, least));
+}
+
+void EachWithAtLeast(InferCall& call, uint32_t least) {
+  for (const Arg& item : call.Items(0)) {
+    const Type* t = call.TensorOf(&item);
+    if (t == nullptr) return;
+    call.Add(AtLeast(*t, least));
+  }
+}
+
+// All tensors of the list get the sizes that they broadcast to.
+void BroadcastEach(InferCall& call, uint32_t) {
+  InferredType all;
+  all.rank = 0;
+  for (const Arg& item : call.Items(0)) {
+    const Type* t = call.TensorOf(&item);
+    if (t == nullptr) return;
+    BroadcastInto(*t, &all);
+  }
+  for (const Arg& item : call.Items(0)) {
+    const DType dtype = call.TensorOf(&item)->dtype;
+    InferredType& out = call.Add(all);
+    out.has_kind = true;
+    out.kind = TypeKind::kTensor;
+    out.dtype = dtype;
+  }
+}
+
+// Sums over what is broadcast in self, so that these sizes are left.
+void SumToSize(InferCall& call, uint32_t) {
+  const Type* self = call.Self();
+  const auto sizes = call.Sizes(1);
+  if (self == nullptr || !sizes || sizes->size() > self->sizes.size()) return;
+  const int64_t added = self->rank() - static_cast<int64_t>(sizes->size());
+  bool is_summed = sizes->empty() || added > 0, is_same = !is_summed;
+  InferredType& out =
+      call.AddTensor(self->dtype, static_cast<int>(sizes->size()));
+  for (int d = 0; d < out.rank; ++d) {
+    out.sizes[d] = (*sizes)[static_cast<size_t>(d)];
+    const InferredSize before = SizeAt(*self, d + added);
+    is_summed = is_summed || Differ(before, out.sizes[d]);
+    is_same = is_same && AreEqual(before, out.sizes[d]);
+  }
+  // The sum of integers is int64.
+  const bool is_integer = ToFloating(self->dtype) != self->dtype;
+  if (is_integer && is_summed) out.dtype = DType::kInt64;
+  if (is_integer && !is_summed && !is_same && self->dtype != DType::kInt64) {
+    out.dtype = DType::kUnknown;
   }
 }
 
@@ -542,40 +407,43 @@ constexpr InferRow kRows[] = {
     {"aten.squeeze_.dim", Squeeze, 1},
     {"aten.squeeze_.dims", Squeeze, 1},
     {"aten.expand.default", Expand},
+    {"aten.broadcast_to.default", Expand},
+    {"aten.broadcast_tensors.default", BroadcastEach},
+    {"aten.sum_to_size.default", SumToSize},
+    {"aten.unflatten.int", Unflatten},
+    {"aten.ravel.default", Ravel},
+    {"aten.numpy_T.default", ReverseDims},
+    {"aten.mH.default", SwapLast},
+    {"aten.matrix_H.default", SwapLast},
+    {"aten.t_copy.default", SwapLast},
+    {"aten.rot90.default", Rotate},
+    {"aten.movedim.intlist", MoveDims},
+    {"aten.unfold.default", Unfold},
+    {"aten.unfold_copy.default", Unfold},
+    {"aten.atleast_1d.default", WithAtLeast, 1},
+    {"aten.atleast_2d.default", WithAtLeast, 2},
+    {"aten.atleast_3d.default", WithAtLeast, 3},
+    {"aten.atleast_1d.Sequence", EachWithAtLeast, 1},
+    {"aten.atleast_2d.Sequence", EachWithAtLeast, 2},
+    {"aten.atleast_3d.Sequence", EachWithAtLeast, 3},
+    {"aten.flip.default", LikeArguments, LikeArg(0)},
+    {"aten.flipud.default", LikeArguments, LikeArg(0)},
+    {"aten.fliplr.default", LikeArguments, LikeArg(0)},
+    {"aten.roll.default", LikeArguments, LikeArg(0)},
+    {"aten.channel_shuffle.default", LikeArguments, LikeArg(0)},
+    {"aten.squeeze_copy.default", Squeeze, 0},
+    {"aten.squeeze_copy.dim", Squeeze, 1},
+    {"aten.squeeze_copy.dims", Squeeze, 1},
+    {"aten.as_strided_copy.default", AsStrided},
     {"aten.expand_copy.default", Expand},
-    {"aten.slice.Tensor", Slice},
-    {"aten.slice_copy.Tensor", Slice},
-    {"aten.narrow.default", Narrow},
-    {"aten.select.int", Select},
-    {"aten.select_copy.int", Select},
-    {"aten.unbind.int", Unbind},
     {"aten.flatten.using_ints", Flatten},
-    {"aten.split.Tensor", Split, kSize},
-    {"aten.split_with_sizes.default", Split, kSizes},
-    {"aten.split_with_sizes_copy.default", Split, kSizes},
-    {"aten.chunk.default", Split, kChunks},
     {"aten.as_strided.default", AsStrided},
     {"aten.as_strided_.default", AsStrided},
     {"aten.resize_.default", AsStrided},
-    {"aten.resize_as_.default", Nothing},
+    {"aten.resize_as_.default", LikeOther},
     {"aten.set_.default", Nothing},
     {"aten.set_.source_Tensor", Nothing},
     {"aten.set_.source_Tensor_storage_offset", Nothing},
-    {"aten.view_as_real.default", ViewAsReal},
-    {"aten.repeat.default", Repeat},
-    {"aten.repeat_interleave.self_int", RepeatInterleave},
-    {"aten.flip.default", SameSizes},
-    {"aten.roll.default", SameSizes},
-    {"aten.tril.default", SameSizes},
-    {"aten.triu.default", SameSizes},
-    {"aten.copy.default", SameSizes},
-    {"aten.slice_scatter.default", SameSizes},
-    {"aten.select_scatter.default", SameSizes},
-    {"aten.cat.default", Cat},
-    {"aten.stack.default", Stack},
-    {"aten.pad.default", Pad},
-    {"aten.constant_pad_nd.default", Pad},
-    {"aten.diff.default", Diff},
 };
 
 }  // namespace

@@ -12,13 +12,13 @@ bool IsWideUnsigned(DType d) {
   return d == DType::kUInt16 || d == DType::kUInt32 || d == DType::kUInt64;
 }
 
+// Which one goes with bfloat16 depends on PyTorch's release.
 DType ComplexFor(DType real) {
   switch (real) {
     case DType::kFloat16:
       return DType::kComplex32;
     case DType::kFloat64:
       return DType::kComplex128;
-    case DType::kBFloat16:
     case DType::kFloat32:
       return DType::kComplex64;
     default:
@@ -54,6 +54,10 @@ DType PromoteDTypes(DType a, DType b) {
   if (IsComplex(a) || IsComplex(b)) {
     const DType x = IsComplex(a) ? a : ComplexFor(a);
     const DType y = IsComplex(b) ? b : ComplexFor(b);
+    // Whatever goes with bfloat16, it has no more precision than these.
+    const bool has_bfloat16 = a == DType::kBFloat16 || b == DType::kBFloat16;
+    const DType complex = IsComplex(a) ? a : b;
+    if (has_bfloat16 && complex != DType::kComplex32) return complex;
     if (x == DType::kUnknown || y == DType::kUnknown) return DType::kUnknown;
     return SizeBytes(x) > SizeBytes(y) ? x : y;
   }
@@ -89,6 +93,10 @@ DType Promotion::Result() const {
 DType ToFloating(DType dtype) {
   if (dtype == DType::kBool || IsIntegral(dtype)) return DType::kFloat32;
   return dtype;
+}
+
+DType ToComplex(DType dtype) {
+  return IsComplex(dtype) ? dtype : ComplexFor(dtype);
 }
 
 DType ToReal(DType dtype) {

@@ -46,6 +46,9 @@ class Promotion {
 
 // What a floating-point function of an integer gives.
 DType ToFloating(DType dtype);
+// The complex dtype of a floating one; complex stays, kUnknown for the others
+// and for bfloat16.
+DType ToComplex(DType dtype);
 // The dtype of the absolute value: complex64 -> float32.
 DType ToReal(DType dtype);
 

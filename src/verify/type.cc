@@ -175,7 +175,9 @@ void TypeChapter::Compare(GraphId g, NodeId n, uint32_t i,
   // V-TYPE-02: the dtype is the operator's. V-TYPE-05: or, written in place,
   // the argument's.
   const bool is_other_default =
-      inferred.is_default_dtype && IsFloating(stated.dtype);
+      inferred.is_default_dtype &&
+      (IsComplex(inferred.dtype) ? IsComplex(stated.dtype)
+                                 : IsFloating(stated.dtype));
   if (inferred.dtype != DType::kUnknown && inferred.dtype != stated.dtype &&
       !is_other_default) {
     error(is_written ? Rule::kType05 : Rule::kType02) << Name(inferred.dtype);

@@ -45,7 +45,9 @@ constexpr char kUsage[] =
     "beside\n"
     "                   those recorded for NAME\n"
     "  ops FOLDER       recorded operator calls against the kernels\n"
-    "                   --known FILE lists calls that are known to differ\n"
+    "                   --known FILE lists calls that are known to differ,\n"
+    "                   --types FILE operators whose results the type rules\n"
+    "                   don't say whole\n"
     "options:\n"
     "  --filter GLOB    only entries whose name matches\n"
     "  --list           print the names, check nothing\n"
@@ -55,7 +57,7 @@ constexpr char kUsage[] =
     "  --timeout S      seconds for one program (pt2; default 300)\n";
 
 struct Command {
-  std::string kind, path, program, known, keep;
+  std::string kind, path, program, known, types, keep;
   uint64_t inline_limit_bytes = 1 << 20;
   RunOptions options;
 };
@@ -91,6 +93,8 @@ std::optional<Command> ParseCommand(int argc, char** argv) {
       command.inline_limit_bytes = *number;
     } else if (word == "--known" && has_next) {
       command.known = argv[++i];
+    } else if (word == "--types" && has_next) {
+      command.types = argv[++i];
     } else if ((word == "-j" || word == "--timeout") && has_next) {
       const auto number = ParsePositive(argv[++i]);
       if (!number) return std::nullopt;
@@ -106,6 +110,23 @@ std::optional<Command> ParseCommand(int argc, char** argv) {
   command.kind = places[0];
   command.path = places[1];
   return command;
+}
+
+std::optional<OpsLists> ReadLists(const Command& command) {
+  OpsLists lists;
+  const auto complain = [](const std::string& path) {
+    std::fprintf(stderr, "%s: can't be read\n", path.c_str());
+    return std::nullopt;
+  };
+  if (!command.known.empty() &&
+      !ReadKnownFailures(command.known, &lists.failures)) {
+    return complain(command.known);
+  }
+  if (!command.types.empty() &&
+      !ReadTypeGaps(command.types, &lists.type_gaps.emplace())) {
+    return complain(command.types);
+  }
+  return lists;
 }
 
 int Main(int argc, char** argv) {
@@ -131,13 +152,10 @@ int Main(int argc, char** argv) {
                           command->program);
   }
   if (command && command->kind == "ops") {
-    KnownFailures known;
-    if (!command->known.empty() && !ReadKnownFailures(command->known, &known)) {
-      std::fprintf(stderr, "%s: can't be read\n", command->known.c_str());
-      return 2;
-    }
+    const auto lists = ReadLists(*command);
+    if (!lists) return 2;
     return RunOps(command->path, command->options.filter,
-                  command->options.verbose, command->options.list, known);
+                  command->options.verbose, command->options.list, *lists);
   }
   std::fputs(kUsage, stderr);
   return 2;

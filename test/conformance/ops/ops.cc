@@ -163,18 +163,15 @@ std::string CompareMutated(element record, const OpSchema& schema,
   return {};
 }
 
-// "" when the kernel did what the record says, and the type rules say what it
-// gave.
+bool WantsError(element record) {
+  return record["error"].error() == simdjson::SUCCESS;
+}
+
+// "" when the kernel did what the record says.
 std::string Replay(element record, const OpSchema& schema, Kernel kernel,
-                   const Safetensors& storages, TypeCounts* types) {
-  Call call;
-  std::string error = DecodeCall(record, schema, storages, &call);
-  const bool want_error = record["error"].error() == simdjson::SUCCESS;
-  if (!error.empty()) return want_error ? "" : error;
-  if (!want_error) {
-    error = CheckTypes(schema, call.args, call.present, record, types);
-    if (!error.empty()) return error;
-  }
+                   const Safetensors& storages, Call call) {
+  std::string error;
+  const bool want_error = WantsError(record);
   if (!CompleteArgs(schema, &call.args, call.present, &error)) {
     return want_error ? "" : error;
   }
@@ -194,9 +191,50 @@ std::string Replay(element record, const OpSchema& schema, Kernel kernel,
                        : error;
 }
 
+enum class Verdict { kPassed, kFailed, kSkipped };
+
+struct Outcome {
+  Verdict verdict;
+  std::string why;  // of kFailed
+};
+
+// Holds a call against its record: first the types that the rules say of it,
+// with a kernel also what that does. `known_failure`: why it is known to do
+// something else; null: it isn't. That excuses no type.
+Outcome Judge(element record, const OpSchema* schema, Kernel kernel,
+              const Safetensors& storages, const std::string* known_failure,
+              TypeCounts* types) {
+  if (schema == nullptr) return {Verdict::kSkipped, ""};
+  Call call;
+  std::string why = DecodeCall(record, *schema, storages, &call);
+  if (!why.empty()) {
+    const bool is_error = WantsError(record);
+    return {is_error ? Verdict::kPassed : Verdict::kFailed, why};
+  }
+  if (!WantsError(record)) {
+    why = CheckTypes(*schema, call.args, call.present, record, types);
+    if (!why.empty()) return {Verdict::kFailed, why};
+  }
+  if (kernel == nullptr) return {Verdict::kSkipped, ""};
+  why = Replay(record, *schema, kernel, storages, std::move(call));
+  if (known_failure == nullptr) {
+    return {why.empty() ? Verdict::kPassed : Verdict::kFailed, why};
+  }
+  if (!why.empty()) return {Verdict::kSkipped, ""};
+  return {Verdict::kFailed,
+          "passes, but is listed as failing: " + *known_failure};
+}
+
+void Print(const std::string& name, int number, element record,
+           std::string_view what) {
+  std::printf("%s case %d (%s): %s\n", name.c_str(), number,
+              std::string(TextOf(record, "source")).c_str(),
+              std::string(what).c_str());
+}
+
 // False when the operator's files can't be read.
 bool ReplayOperator(const std::string& folder, const std::string& name,
-                    bool verbose, const KnownFailures& known, Counts* counts) {
+                    bool verbose, const OpsLists& lists, Counts* counts) {
   const std::string base = folder + "/" + name;
   simdjson::dom::parser parser;
   simdjson::dom::array records;
@@ -210,29 +248,35 @@ bool ReplayOperator(const std::string& folder, const std::string& name,
   }
   const Kernel kernel = FindKernel(name);
   const OpSchema* schema = FindSchema(name);
+  TypeCounts types;
   int number = 0;
   for (const element record : records) {
-    std::string why;
-    const auto expected = known.find({name, number});
-    if (kernel == nullptr || schema == nullptr) {
-      ++counts->skipped;
-      why = "skipped";
-    } else if (expected != known.end()) {
-      const bool differs =
-          !Replay(record, *schema, kernel, *storages, &counts->types).empty();
-      ++(differs ? counts->skipped : counts->failed);
-      why = differs ? "skipped"
-                    : "passes, but is listed as failing: " + expected->second;
-    } else {
-      why = Replay(record, *schema, kernel, *storages, &counts->types);
-      ++(why.empty() ? counts->passed : counts->failed);
-      if (why.empty() && verbose) why = "ok";
-    }
-    if (!why.empty() && (verbose || why != "skipped")) {
-      std::printf("%s case %d (%s): %s\n", name.c_str(), number,
-                  std::string(TextOf(record, "source")).c_str(), why.c_str());
+    const auto known = lists.failures.find({name, number});
+    const Outcome outcome =
+        Judge(record, schema, kernel, *storages,
+              known == lists.failures.end() ? nullptr : &known->second, &types);
+    switch (outcome.verdict) {
+      case Verdict::kPassed:
+        ++counts->passed;
+        if (verbose) Print(name, number, record, "ok");
+        break;
+      case Verdict::kFailed:
+        ++counts->failed;
+        Print(name, number, record, outcome.why);
+        break;
+      case Verdict::kSkipped:
+        ++counts->skipped;
+        if (verbose) Print(name, number, record, "skipped");
+        break;
     }
     ++number;
+  }
+  counts->types.Add(types);
+  const std::string gap =
+      lists.type_gaps ? CompareGaps(name, types, *lists.type_gaps) : "";
+  if (!gap.empty()) {
+    ++counts->failed;
+    std::printf("%s: %s\n", name.c_str(), gap.c_str());
   }
   return true;
 }
@@ -256,7 +300,7 @@ bool ReadKnownFailures(const std::string& path, KnownFailures* known) {
 }
 
 int RunOps(const std::string& path, const std::string& filter, bool verbose,
-           bool list, const KnownFailures& known) {
+           bool list, const OpsLists& lists) {
   // The folder itself, or the one above that also holds the README.
   std::string folder = path;
   if (std::filesystem::is_directory(folder + "/vectors")) folder += "/vectors";
@@ -273,7 +317,14 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
       std::printf("%s\n", name.c_str());
     } else {
       readable =
-          ReplayOperator(folder, name, verbose, known, &counts) && readable;
+          ReplayOperator(folder, name, verbose, lists, &counts) && readable;
+    }
+  }
+  if (!list && filter.empty() && lists.type_gaps) {
+    for (const auto& [name, gap] : *lists.type_gaps) {
+      if (std::binary_search(names.begin(), names.end(), name)) continue;
+      ++counts.failed;
+      std::printf("%s: listed, but has no records\n", name.c_str());
     }
   }
   if (!list) {

@@ -1,7 +1,9 @@
 #include "conformance/ops/types.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "analysis/infer.h"
 #include "conformance/ops/records.h"
@@ -12,10 +14,16 @@ namespace {
 
 using simdjson::dom::element;
 
-// A program of one call.
+// A program of one call. Sizes of its inputs, and arguments that may be
+// symbolic, are the recorded numbers, or symbols named after them ("s7"), the
+// same for equal numbers; 0 and 1 stay numbers, as torch.export has it. A
+// symbol's hint is another number, which finds out who takes it for the size.
+enum class Sizing { kNumbers, kSymbols };
+
 class CallProgram {
  public:
-  CallProgram() : program_(std::make_shared<Context>()) {
+  explicit CallProgram(Sizing sizing)
+      : sizing_(sizing), program_(std::make_shared<Context>()) {
     program_.AddGraph("main");
   }
 
@@ -35,6 +43,7 @@ class CallProgram {
       const ArgId at = range[next++];
       program_.SetArgLabel(at, program_.context().Intern(schema.args[i].name),
                            PassKind::kKeyword);
+      is_symbolic_ = sizing_ == Sizing::kSymbols && schema.args[i].symbolic;
       Set(at, n, args[i]);
     }
     const ValueRange results = program_.NewResults(n, num_results);
@@ -47,16 +56,23 @@ class CallProgram {
   }
 
  private:
+  SymInt SizeOf(int64_t size) {
+    if (sizing_ == Sizing::kNumbers || size < 2) return SymInt::Literal(size);
+    return SymInt::Symbolic(program_.context().exprs.Symbol(
+                                "s" + std::to_string(size), "integer=True"),
+                            size + 1);
+  }
+
   TypeId TypeOf(const Tensor& tensor) {
     Type type;
     type.kind = TypeKind::kTensor;
     type.dtype = tensor.dtype();
     type.device.type = program_.context().Intern("cpu");
     for (const int64_t s : tensor.sizes()) {
-      type.sizes.push_back(SymInt::Literal(s));
+      type.sizes.push_back(SizeOf(s));
     }
     for (const int64_t s : tensor.strides()) {
-      type.strides.push_back(SymInt::Literal(s));
+      type.strides.push_back(SizeOf(s));
     }
     type.storage_offset = SymInt::Literal(tensor.offset());
     return program_.context().types.Intern(std::move(type));
@@ -71,6 +87,15 @@ class CallProgram {
                             context.Intern("x")));
     } else if (value.is_list()) {
       SetItems(at, user, value.list());
+    } else if (value.is_int() && is_symbolic_ && value.int_value() > 1) {
+      Type type;
+      type.kind = TypeKind::kSymInt;
+      type.sym = SizeOf(value.int_value());
+      program_.SetValueArg(
+          at, user,
+          program_.AddInput(Program::kRoot,
+                            context.types.Intern(std::move(type)),
+                            context.Intern("n")));
     } else if (value.is_int()) {
       program_.SetArg(at, Arg::Int(value.int_value()), true);
     } else if (value.is_bool()) {
@@ -115,6 +140,8 @@ class CallProgram {
     program_.SetArg(at, complex, true);
   }
 
+  Sizing sizing_;
+  bool is_symbolic_ = false;  // integers of the argument that is being set
   Program program_;
 };
 
@@ -136,9 +163,17 @@ std::vector<int64_t> SizesOf(element value) {
   return out;
 }
 
+// The number that is said of a size; nullopt when none is.
+std::optional<int64_t> NumberOf(const InferredSize& size,
+                                const ExprPool& exprs) {
+  if (size.is_literal()) return size.value;
+  if (size.kind != InferredSize::Kind::kExpr) return std::nullopt;
+  return std::atoll(exprs.PrintInfix(size.expr).c_str() + 1);
+}
+
 // "" or how the type differs; what isn't said agrees.
-std::string Differs(const InferredType& said, element value, bool* complete,
-                    bool* any) {
+std::string Differs(const InferredType& said, element value,
+                    const ExprPool& exprs, bool* complete, bool* any) {
   std::string_view dtype;
   if (value["dtype"].get(dtype) != simdjson::SUCCESS) {
     *complete = *complete && said.has_kind;
@@ -168,11 +203,37 @@ std::string Differs(const InferredType& said, element value, bool* complete,
            std::to_string(sizes.size());
   }
   for (size_t d = 0; d < sizes.size() && d < InferredType::kMaxRank; ++d) {
-    if (!said.sizes[d].is_literal()) {
+    const auto size = NumberOf(said.sizes[d], exprs);
+    if (!size) {
       *complete = false;
-    } else if (said.sizes[d].value != sizes[d]) {
-      return "size " + std::to_string(said.sizes[d].value) + " of dimension " +
+    } else if (*size != sizes[d]) {
+      return "size " + std::to_string(*size) + " of dimension " +
              std::to_string(d) + ", want " + std::to_string(sizes[d]);
+    }
+  }
+  return "";
+}
+
+// "" or what is said and isn't so.
+std::string CheckAs(Sizing sizing, const OpSchema& schema,
+                    const std::vector<RuntimeValue>& args,
+                    const std::vector<bool>& present,
+                    const std::vector<element>& results, bool* complete,
+                    bool* any) {
+  CallProgram call(sizing);
+  const NodeId n =
+      call.Build(schema, args, present, static_cast<uint32_t>(results.size()));
+  const std::vector<InferredType> said = InferTypes(call.program(), n);
+  if (said.size() > results.size()) {
+    return "types of " + std::to_string(said.size()) + " results, want " +
+           std::to_string(results.size());
+  }
+  *complete = said.size() == results.size();
+  for (size_t i = 0; i < said.size(); ++i) {
+    const std::string why = Differs(
+        said[i], results[i], call.program().context().exprs, complete, any);
+    if (!why.empty()) {
+      return "type of result " + std::to_string(i) + ": " + why;
     }
   }
   return "";
@@ -188,17 +249,14 @@ std::string CheckTypes(const OpSchema& schema,
   if (record["out"].get(out) != simdjson::SUCCESS) return "";
   std::vector<element> results;
   if (!schema.returns.empty()) Flatten(out, &results);
-  CallProgram call;
-  const NodeId n =
-      call.Build(schema, args, present, static_cast<uint32_t>(results.size()));
-  const std::vector<InferredType> said = InferTypes(call.program(), n);
-  bool complete = said.size() >= results.size(), any = false;
-  for (size_t i = 0; i < std::min(said.size(), results.size()); ++i) {
-    const std::string why = Differs(said[i], results[i], &complete, &any);
-    if (!why.empty()) {
-      return "type of result " + std::to_string(i) + ": " + why;
-    }
-  }
+  bool complete = false, any = false;
+  std::string why = CheckAs(Sizing::kSymbols, schema, args, present, results,
+                            &complete, &any);
+  if (!why.empty()) return "with symbolic sizes: " + why;
+  any = false;
+  why = CheckAs(Sizing::kNumbers, schema, args, present, results, &complete,
+                &any);
+  if (!why.empty()) return why;
   ++(!any && !results.empty() ? counts->open
      : complete               ? counts->complete
                               : counts->partial);

@@ -15,11 +15,18 @@ struct TypeCounts {
   int complete = 0;  // dtype and all sizes of each tensor are said
   int partial = 0;
   int open = 0;  // nothing is said
+
+  void Add(const TypeCounts& other) {
+    complete += other.complete;
+    partial += other.partial;
+    open += other.open;
+  }
 };
 
-// Makes a node of the call and infers the types of its results. "" when what is
-// said is what the record has, otherwise the first difference. `args` and
-// `present` are in schema order.
+// Makes a node of the call and infers the types of its results, once with the
+// recorded sizes and once with symbols for them. "" when what is said is what
+// the record has, otherwise the first difference; `counts` are of the former.
+// `args` and `present` are in schema order.
 std::string CheckTypes(const OpSchema& schema,
                        const std::vector<RuntimeValue>& args,
                        const std::vector<bool>& present,

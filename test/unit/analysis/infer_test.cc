@@ -1,53 +1,10 @@
 #include "analysis/infer.h"
 
-#include <gtest/gtest.h>
-
 #include "analysis/promote.h"
-#include "builder.h"
+#include "infer_fixture.h"
 
 namespace tenon {
 namespace {
-
-using Item = Builder::Item;
-using List = std::vector<Item>;
-
-// "f32[2, 3]": what is inferred of the first result; '?' for what isn't known.
-std::string Infer(const Builder& b, NodeId n, size_t i = 0) {
-  const auto types = InferTypes(b.program, n);
-  if (i >= types.size() || !types[i].has_kind) return "?";
-  const InferredType& t = types[i];
-  if (t.kind == TypeKind::kSymInt) return "symint";
-  if (t.kind == TypeKind::kSymFloat) return "symfloat";
-  if (t.kind == TypeKind::kSymBool) return "symbool";
-  std::string out(t.dtype == DType::kUnknown ? "?" : ShortName(t.dtype));
-  if (t.rank < 0) return out + "[...]";
-  out += '[';
-  for (int d = 0; d < t.rank; ++d) {
-    if (d > 0) out += ", ";
-    switch (t.sizes[d].kind) {
-      case InferredSize::Kind::kUnknown:
-        out += '?';
-        break;
-      case InferredSize::Kind::kLiteral:
-        out += std::to_string(t.sizes[d].value);
-        break;
-      case InferredSize::Kind::kExpr:
-        out += b.context->exprs.PrintInfix(t.sizes[d].expr);
-        break;
-    }
-  }
-  return out + "]";
-}
-
-class InferTest : public testing::Test, public Builder {
- protected:
-  // What is inferred for a call of `op`; the stated result plays no part.
-  std::string Of(std::string_view op, const std::vector<Item>& args,
-                 size_t results = 1, size_t which = 0) {
-    const NodeId n = Op(op, args, std::vector<TypeId>(results, F32({})));
-    return Infer(*this, n, which);
-  }
-};
 
 TEST_F(InferTest, PromotesLikePyTorch) {
   const ValueId f = Input(F32({2, 3}), "f");
@@ -116,7 +73,9 @@ TEST_F(InferTest, ComputesSizes) {
   EXPECT_EQ(Of("aten.sum.dim_IntList", {x, List{-1, 1}, true}),
             "f32[2, 1, 8, 1]");
   EXPECT_EQ(Of("aten.sum.dim_IntList", {x, List{}}), "f32[]");
-  EXPECT_EQ(Of("aten.any.dims", {x, List{}}), "bool[...]");
+  // Several dims of any: none are none, and None is all or none.
+  EXPECT_EQ(Of("aten.any.dims", {x, List{}}), "bool[2, 3, 8, 8]");
+  EXPECT_EQ(Of("aten.any.dims", {x, Arg::None()}), "bool[...]");
   EXPECT_EQ(Of("aten.topk.default", {m, 2}, 2, 1), "i64[4, 2]");
   EXPECT_EQ(Of("aten.chunk.default", {m, 3, 1}, 3, 2), "f32[4, 1]");
   EXPECT_EQ(Of("aten.arange.start_step", {1, 10, 4}), "i64[3]");
@@ -131,7 +90,10 @@ TEST_F(InferTest, IndexPutsSeparatedDimensionsFirst) {
   EXPECT_EQ(Of("aten.index.Tensor", {x, List{none, i, i}}), "f32[5, 7, 4]");
   EXPECT_EQ(Of("aten.index.Tensor", {x, List{none, i, none, i}}),
             "f32[7, 5, 3]");
-  EXPECT_EQ(Of("aten.index.Tensor", {x, List{mask}}), "f32[...]");
+  // A mask gives as many as it has true elements, and takes its dimensions.
+  EXPECT_EQ(Of("aten.index.Tensor", {x, List{mask}}), "f32[?, 2, 3, 4]");
+  const ValueId plane = Input(Literals(DType::kBool, {2, 3}), "plane");
+  EXPECT_EQ(Of("aten.index.Tensor", {x, List{none, plane}}), "f32[5, ?, 4]");
 }
 
 TEST_F(InferTest, ScalarsByTheirKinds) {
@@ -151,6 +113,9 @@ TEST_F(InferTest, InPlaceGivesTheWrittenTensor) {
   const ValueId f = Input(F32({3}), "f");
   EXPECT_EQ(Of("aten.add_.Tensor", {f, i}), "f32[3]");
   EXPECT_EQ(Of("aten.copy_.default", {i, f}), "i64[3]");
+  // A tensor passed as `out` is resized to what it gets.
+  const ValueId out = Input(Literals(DType::kFloat64, {0}), "out");
+  EXPECT_EQ(Of("aten.atan2.out", {f, f, out}), "f64[...]");
 }
 
 // matmul of float32 inside autocast computes in bfloat16.
@@ -162,6 +127,8 @@ TEST_F(InferTest, InPlaceViewsHaveTheirNewShape) {
   EXPECT_EQ(Of("aten.transpose_.default", {x, 0, 2}), "f32[3, 1, 2]");
   EXPECT_EQ(Of("aten.resize_.default", {x, List{2, 2}}), "f32[2, 2]");
   EXPECT_EQ(Of("aten.set_.source_Tensor", {x, x}), "?");
+  const ValueId y = Input(F32({4, 5}), "y");
+  EXPECT_EQ(Of("aten.resize_as_.default", {x, y}), "f32[4, 5]");
 }
 
 TEST_F(InferTest, MasksBroadcast) {
@@ -189,6 +156,17 @@ TEST(Promotion, HasNoAnswerForFloat8) {
   EXPECT_EQ(PromoteDTypes(DType::kUInt32, DType::kInt8), DType::kUnknown);
   EXPECT_EQ(PromoteDTypes(DType::kComplex64, DType::kFloat64),
             DType::kComplex128);
+}
+
+// From one release of PyTorch to the next.
+TEST(Promotion, LeavesOpenWhichComplexGoesWithBFloat16) {
+  Promotion promotion;
+  promotion.AddTensor(DType::kBFloat16, true);
+  promotion.AddNumber(DType::kComplex64);
+  EXPECT_EQ(promotion.Result(), DType::kUnknown);
+  EXPECT_EQ(ToComplex(DType::kBFloat16), DType::kUnknown);
+  EXPECT_EQ(PromoteDTypes(DType::kBFloat16, DType::kComplex64),
+            DType::kComplex64);
 }
 
 }  // namespace

@@ -210,6 +210,9 @@ TEST(Verdicts, VTypeWhatIsKnownOfResults) {
       // The default dtype is the program's, but a floating one.
       {"%a : f64[2] = aten.rand.default([2])", ""},
       {"%a : i64[2] = aten.rand.default([2])", "V-TYPE-02"},
+      // So is the complex one that goes with it.
+      {"%a : c128[2] = aten.fft_fft.default(%i)", ""},
+      {"%a : f64[2] = aten.fft_fft.default(%i)", "V-TYPE-02"},
       // Lists and missing results.
       {"[%a : f64[1], %c : f64[1] offset (1)] = aten.split.Tensor(%x, 1)",
        "V-TYPE-02"},
