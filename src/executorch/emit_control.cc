@@ -15,7 +15,7 @@
 
 #include "executorch/plan_emitter.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 int32_t PlanEmitter::AlwaysFalse() {
   if (always_false_ < 0) always_false_ = draft_.AddBool(false);
@@ -244,4 +244,4 @@ bool PlanEmitter::EmitMap(GraphId graph, NodeId n) {
                 "'" + std::string(program_.op_name(n)) + "' isn't written yet");
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

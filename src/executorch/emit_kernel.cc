@@ -8,7 +8,7 @@
 #include "executorch/plan_emitter.h"
 #include "support/assert.h"
 
-namespace tenon {
+namespace tenon::executorch {
 namespace {
 
 constexpr int64_t kContiguousFormat = 0;
@@ -265,4 +265,4 @@ bool PlanEmitter::EmitRuntimeKernel(GraphId graph, NodeId n,
   return true;
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

@@ -4,7 +4,7 @@
 
 #include "executorch/plan_emitter.h"
 
-namespace tenon {
+namespace tenon::executorch {
 namespace {
 
 struct Primitive {
@@ -87,4 +87,4 @@ bool PlanEmitter::EmitScalarNode(GraphId graph, NodeId n) {
   return true;
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

@@ -19,6 +19,8 @@
 namespace tenon {
 namespace {
 
+using namespace executorch;  // NOLINT: this folder's own names
+
 constexpr uint64_t kConstantAlignment = 16;
 // What folding may add to the file: a constant is loaded with the file, a node
 // runs at every call.

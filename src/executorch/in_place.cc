@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace tenon {
+namespace tenon::executorch {
 namespace {
 
 constexpr std::string_view kView = "aten.view_copy.default";
@@ -194,4 +194,4 @@ void CopyOldState(Program* program) {
   }
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

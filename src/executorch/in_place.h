@@ -16,7 +16,7 @@
 
 #include "ir/program.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 // By value: the root's input in whose memory a result lies; invalid: in none.
 std::vector<ValueId> FindInPlace(const Program& program);
@@ -30,4 +30,4 @@ bool WritesOverSelf(std::string_view op);
 // outputs must be those of a lowered program.
 void CopyOldState(Program* program);
 
-}  // namespace tenon
+}  // namespace tenon::executorch

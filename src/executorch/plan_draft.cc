@@ -6,7 +6,7 @@
 
 #include "support/assert.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 int32_t PlanDraft::Add(PteContent content) {
   plan.values.push_back({std::move(content)});
@@ -54,4 +54,4 @@ void PlanDraft::JumpTo(uint32_t jump, uint32_t target) {
       static_cast<int32_t>(target);
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

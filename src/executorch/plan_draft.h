@@ -13,7 +13,7 @@
 #include "formats/pte/kernels.h"
 #include "formats/pte/pte_program.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 // Memory of one or more tensors of a plan.
 struct MemoryBlock {
@@ -78,4 +78,4 @@ class PlanDraft {
   std::unordered_map<std::string_view, int32_t> operators_;  // by kernel name
 };
 
-}  // namespace tenon
+}  // namespace tenon::executorch

@@ -11,7 +11,7 @@
 #include "ir/reach.h"
 #include "support/checked.h"
 
-namespace tenon {
+namespace tenon::executorch {
 namespace {
 
 constexpr int32_t kNoValue = -1;
@@ -395,4 +395,4 @@ bool PlanEmitter::EmitView(GraphId graph, NodeId n) {
   return true;
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

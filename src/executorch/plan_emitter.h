@@ -23,7 +23,7 @@
 #include "ir/program.h"
 #include "support/expected.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 // Nothing for dtypes that no kernel takes.
 std::optional<PteScalarType> ToPteType(DType dtype);
@@ -111,4 +111,4 @@ class PlanEmitter {
   uint32_t num_in_place_ = 0, num_copied_back_ = 0;
 };
 
-}  // namespace tenon
+}  // namespace tenon::executorch

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-namespace tenon {
+namespace tenon::executorch {
 namespace {
 
 constexpr uint64_t kAlignment = 16;
@@ -160,4 +160,4 @@ Status PlaceBlocks(PlanDraft* draft, Diagnostics& diags) {
   return {};
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

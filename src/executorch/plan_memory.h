@@ -5,7 +5,7 @@
 #include "executorch/plan_draft.h"
 #include "support/expected.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 // When a block's bytes are needed: from instruction `first` to `last`, both
 // included.
@@ -30,4 +30,4 @@ BlockLayout LayOutBlocks(const std::vector<BlockLifetime>& lifetimes);
 // Gives every tensor of a planned block its place and the plan its arenas.
 Status PlaceBlocks(PlanDraft* draft, Diagnostics& diags);
 
-}  // namespace tenon
+}  // namespace tenon::executorch

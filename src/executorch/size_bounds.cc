@@ -6,7 +6,7 @@
 
 #include "support/checked.h"
 
-namespace tenon {
+namespace tenon::executorch {
 namespace {
 
 constexpr int kMaxDepth = 100;
@@ -152,4 +152,4 @@ Interval SizeBounds::Compute(ExprId id, int depth) const {
   return Both(stated, out);
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

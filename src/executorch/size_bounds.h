@@ -11,7 +11,7 @@
 
 #include "ir/program.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 // Both inclusive; nullopt: unbounded, or not known.
 struct Interval {
@@ -35,4 +35,4 @@ class SizeBounds {
   std::unordered_map<uint32_t, Interval> stated_;  // by expression
 };
 
-}  // namespace tenon
+}  // namespace tenon::executorch

@@ -1,6 +1,6 @@
 #include "executorch/stored_data.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 uint32_t StoredData::Add(Bytes bytes) {
   const auto key =
@@ -23,4 +23,4 @@ FlatBlob StoredData::TakeSegment() {
   return blob;
 }
 
-}  // namespace tenon
+}  // namespace tenon::executorch

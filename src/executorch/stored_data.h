@@ -12,7 +12,7 @@
 #include "support/byte_cursor.h"
 #include "support/hash.h"
 
-namespace tenon {
+namespace tenon::executorch {
 
 // Collects entries of one segment. Equal bytes are stored once.
 class StoredData {
@@ -35,4 +35,4 @@ class StoredData {
   std::map<std::pair<Digest, uint64_t>, uint32_t> known_;  // digest, size
 };
 
-}  // namespace tenon
+}  // namespace tenon::executorch

@@ -7,7 +7,7 @@
 #include "lower/live_graphs.h"
 #include "lower/rewrite_rules.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 // Rules end by design; a program of n nodes that takes more than this many
@@ -90,4 +90,4 @@ Expected<uint32_t> Decompose(Program* program, Diagnostics& diags) {
   return Decomposer(program, diags).Run();
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

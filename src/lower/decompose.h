@@ -5,10 +5,10 @@
 #include "ir/program.h"
 #include "support/expected.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 // In all graphs that the root reaches, delegates' sources left out. Returns how
 // many nodes were replaced.
 Expected<uint32_t> Decompose(Program* program, Diagnostics& diags);
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -9,7 +9,7 @@
 #include "lower/node_builder.h"
 #include "lower/view_inverse.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 // "aten.add_.Tensor" -> "aten.add.Tensor"; "" when the name isn't in place.
@@ -341,4 +341,4 @@ Status Functionalize(Program* program, Diagnostics& diags) {
   return {};
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -15,11 +15,11 @@
 #include "ir/program.h"
 #include "support/expected.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 // The root graph and those under control flow. Fails, with the program in an
 // unknown state, on a write that can't be put back, and on a graph under
 // control flow that writes what it was given.
 Status Functionalize(Program* program, Diagnostics& diags);
 
-}  // namespace tenon
+}  // namespace tenon::lower

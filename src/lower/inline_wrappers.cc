@@ -7,7 +7,7 @@
 #include "link/join.h"
 #include "lower/live_graphs.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 // higher_order.wrap_with_autocast(device, dtype, enabled, cache, graph, ..)
@@ -68,4 +68,4 @@ Status InlineWrappers(Program* program, Diagnostics& diags) {
   return has_calls ? JoinAll(program, diags) : Status();
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

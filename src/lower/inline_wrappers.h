@@ -11,8 +11,8 @@
 #include "ir/program.h"
 #include "support/expected.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 Status InlineWrappers(Program* program, Diagnostics& diags);
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -10,7 +10,7 @@
 #include "lower/node_builder.h"
 #include "tensor/tensor.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 Sizes LiteralsOf(const std::vector<SymInt>& list) {
@@ -91,4 +91,4 @@ Status LayOutContiguously(Program* program, Diagnostics& diags) {
   return {};
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -9,10 +9,10 @@
 #include "ir/program.h"
 #include "support/expected.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 // Types of all values, and stored tensors. Operators that look at strides must
 // be gone, except as_strided_copy of what was contiguous before.
 Status LayOutContiguously(Program* program, Diagnostics& diags);
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -1,6 +1,6 @@
 #include "lower/live_graphs.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 std::vector<GraphId> LiveGraphs(const Program& program) {
   std::vector<bool> is_seen(program.num_graphs(), false);
@@ -18,4 +18,4 @@ std::vector<GraphId> LiveGraphs(const Program& program) {
   return out;
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -17,6 +17,8 @@
 namespace tenon {
 namespace {
 
+using namespace lower;  // NOLINT: this folder's own names
+
 class Lowering {
  public:
   Lowering(const Program& source, const LowerOptions& options,

@@ -4,7 +4,7 @@
 
 #include "support/checked.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 // a * b; nothing is simplified but literals.
@@ -201,6 +201,14 @@ ValueId NodeBuilder::CallPython(std::string_view op,
   return Finish(n, {&type, 1})[0];
 }
 
+SymInt NodeBuilder::ProductOf(const Shape& sizes) {
+  SymInt product = SymInt::Literal(1);
+  for (const SymInt& size : sizes) {
+    product = Product(product, size, &program_.context());
+  }
+  return product;
+}
+
 Operand NodeBuilder::AddInts(const Operand& a, const Operand& b) {
   Context& context = program_.context();
   if (a.literal_int() && b.literal_int()) {
@@ -290,4 +298,4 @@ ValueId NodeBuilder::Permute(ValueId v, std::span<const int64_t> dims) {
               TensorType(dtype, sizes));
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

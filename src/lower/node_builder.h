@@ -17,7 +17,7 @@
 
 #include "ir/program.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 // What a new node gets for one parameter. `Operand()` is None.
 struct Operand {
@@ -83,6 +83,9 @@ class NodeBuilder {
   ValueId CallPython(std::string_view op, std::vector<Operand> operands,
                      TypeId type);
 
+  // The number of elements of a tensor of these sizes.
+  SymInt ProductOf(const Shape& sizes);
+
   // The sum of two integers, literal where both are.
   Operand AddInts(const Operand& a, const Operand& b);
 
@@ -120,4 +123,4 @@ inline int64_t WrapDim(int64_t dim, int64_t rank) {
 Type Contiguous(const Type& type, Context* context);
 bool IsContiguous(const Type& type, Context* context);
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -4,7 +4,7 @@
 
 #include "lower/live_graphs.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 constexpr std::string_view kAsserts[] = {
@@ -45,4 +45,4 @@ uint32_t RemoveAsserts(Program* program) {
   return count;
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

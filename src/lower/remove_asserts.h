@@ -5,9 +5,9 @@
 
 #include "ir/program.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 // Returns how many went. Whoever asks has to say so.
 uint32_t RemoveAsserts(Program* program);
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 using Table = std::unordered_map<std::string_view, RewriteRule>;
@@ -151,4 +151,4 @@ Operand NodeRewrite::DefaultOf(const SchemaArg& parameter) const {
   return {};
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -22,7 +22,7 @@
 #include "analysis/bound_args.h"
 #include "lower/node_builder.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 enum class Rewritten : uint8_t { kSkip, kDone };
 
@@ -135,4 +135,4 @@ class RuleBook {
 // 1.0 as 1.0, True as 1; for numbers in float parameters.
 std::optional<double> AsNumber(const Operand& operand);
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -1,7 +1,7 @@
 // Casts, copies, and moves to where the program runs anyway.
 #include "lower/rewrite_rules.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 // The first tensor in the dtype that the result has.
@@ -49,4 +49,4 @@ std::vector<RuleRow> CastRules() {
   };
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

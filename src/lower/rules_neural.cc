@@ -1,7 +1,7 @@
 #include "lower/rewrite_rules.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 std::vector<RuleRow> NeuralRules() { return {}; }
 
-}  // namespace tenon
+}  // namespace tenon::lower

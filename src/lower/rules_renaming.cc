@@ -1,7 +1,7 @@
 // Operators that are another operator under another name.
 #include "lower/rewrite_rules.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 struct Rename {
@@ -65,4 +65,4 @@ std::vector<RuleRow> RenamingRules() {
   return rows;
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -7,7 +7,7 @@
 
 #include "lower/rewrite_rules.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 // The elements in order, in the sizes that the result has.
@@ -229,4 +229,4 @@ std::vector<RuleRow> ViewRules() {
   };
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

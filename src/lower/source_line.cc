@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 // The last line `  File "NAME", line N, in FUNCTION`.
@@ -33,4 +33,4 @@ std::string ModelLine(const Program& program, NodeId n) {
   return "";
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

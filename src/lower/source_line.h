@@ -5,10 +5,10 @@
 
 #include "ir/program.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 // The innermost frame of the node's stack trace, "model.py:12, in forward"; ""
 // when the file says nothing.
 std::string ModelLine(const Program& program, NodeId n);
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -7,7 +7,7 @@
 #include "analysis/bound_args.h"
 #include "lower/rewrite_rules.h"
 
-namespace tenon {
+namespace tenon::lower {
 namespace {
 
 // The same elements in the same order: undone by taking the base's sizes.
@@ -146,4 +146,4 @@ std::optional<ValueId> PutBack(NodeBuilder& build, NodeId n, uint32_t result,
   return std::nullopt;
 }
 
-}  // namespace tenon
+}  // namespace tenon::lower

@@ -7,7 +7,7 @@
 
 #include "lower/node_builder.h"
 
-namespace tenon {
+namespace tenon::lower {
 
 // How node `n` makes result `result` a view of its first argument.
 enum class ViewKind : uint8_t {
@@ -23,4 +23,4 @@ ViewKind ViewKindOf(const Program& program, NodeId n);
 std::optional<ValueId> PutBack(NodeBuilder& build, NodeId n, uint32_t result,
                                ValueId base, ValueId written);
 
-}  // namespace tenon
+}  // namespace tenon::lower
