@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "analysis/bound_args.h"
-#include "executorch/in_place.h"
+#include "executorch/kernel_limits.h"
 #include "executorch/plan_emitter.h"
 #include "support/assert.h"
 
@@ -184,6 +184,11 @@ bool PlanEmitter::EmitKernel(GraphId graph, NodeId n) {
   if (kernel == nullptr || schema == nullptr) {
     return Refuse(graph, n, Rule::kPte31,
                   "'" + std::string(program_.op_name(n)) + "' has no kernel");
+  }
+  const std::string why = WhyNotInKernel(program_, n, kernel->name);
+  if (!why.empty()) {
+    return Refuse(graph, n, Rule::kPte31,
+                  "the kernel '" + std::string(kernel->name) + "' " + why);
   }
   if (kernel->library == "runtime") {
     return EmitRuntimeKernel(graph, n, *kernel);

@@ -53,7 +53,9 @@ class Decomposer {
     if (program_.node(n).kind != NodeKind::kOp) return false;
     const RewriteRule* rule = rules_.Find(program_.node(n).op);
     BoundArgs bound;
-    if (rule == nullptr || !binder_.Bind(n, &bound)) return false;
+    if (rule == nullptr || !binder_.Bind(n, &bound) || HasOddArgument(n)) {
+      return false;
+    }
     NodeRewrite rewrite(&program_, g, n, bound);
     if ((*rule)(rewrite) == Rewritten::kSkip) return false;
     for (size_t i = 0; i < rewrite.num_results(); ++i) {
@@ -68,6 +70,15 @@ class Decomposer {
     }
     program_.Erase(g, n);
     return true;
+  }
+
+  // Complex numbers and dicts, which no rule knows.
+  bool HasOddArgument(NodeId n) const {
+    bool found = false;
+    program_.ForEachArg(program_.node(n).args, [&](const Arg& a, ArgId) {
+      found |= a.kind == ArgKind::kComplex || a.kind == ArgKind::kDict;
+    });
+    return found;
   }
 
   void KeepName(ValueId from, ValueId to) {

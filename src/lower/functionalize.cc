@@ -217,8 +217,17 @@ class GraphFunctionalizer {
     program_.mutable_node(made).region = node.region;
     const ArgRange args = program_.NewArgs(node.args.count);
     program_.SetArgRange(made, args);
+    // The two operators may call their parameters differently.
+    const OpSchema& functional = *FindSchema(name);
     for (uint32_t i = 0; i < args.count; ++i) {
       program_.CopyArg(node.args[i], args[i], made);
+      const int at = schema.FindArg(
+          std::string(program_.view(program_.arg(args[i]).name)));
+      if (at < 0 || static_cast<size_t>(at) >= functional.args.size()) continue;
+      program_.SetArgLabel(args[i],
+                           program_.context().Intern(
+                               functional.args[static_cast<size_t>(at)].name),
+                           program_.arg(args[i]).pass);
     }
     const ValueId written = program_.NewResults(made, 1)[0];
     program_.mutable_value(written).type = build.TypeLike(operand);

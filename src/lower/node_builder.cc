@@ -209,6 +209,22 @@ SymInt NodeBuilder::ProductOf(const Shape& sizes) {
   return product;
 }
 
+SymInt NodeBuilder::SumOf(const SymInt& a, const SymInt& b) {
+  Context& context = program_.context();
+  if (a.is_literal() && b.is_literal()) {
+    return SymInt::Literal(CheckedAdd(a.value, b.value).value_or(0));
+  }
+  const auto expr_of = [&](const SymInt& s) {
+    return s.is_literal() ? context.exprs.Integer(s.value) : s.expr;
+  };
+  std::optional<int64_t> hint;
+  if ((a.is_literal() || a.has_hint) && (b.is_literal() || b.has_hint)) {
+    hint = CheckedAdd(a.value, b.value);
+  }
+  return SymInt::Symbolic(context.exprs.Call("Add", {expr_of(a), expr_of(b)}),
+                          hint);
+}
+
 Operand NodeBuilder::AddInts(const Operand& a, const Operand& b) {
   Context& context = program_.context();
   if (a.literal_int() && b.literal_int()) {

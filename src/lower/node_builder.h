@@ -86,6 +86,8 @@ class NodeBuilder {
   // The number of elements of a tensor of these sizes.
   SymInt ProductOf(const Shape& sizes);
 
+  SymInt SumOf(const SymInt& a, const SymInt& b);
+
   // The sum of two integers, literal where both are.
   Operand AddInts(const Operand& a, const Operand& b);
 

@@ -25,6 +25,44 @@ Rewritten IndexCopy(NodeRewrite& r) {
                   {r.arg(0), *indices, r.arg(3), Operand::Bool(false)});
 }
 
+// (self, indices, values, accumulate): the kernel that writes in place wants
+// values of all the sizes that one index, along one dimension, opens.
+Rewritten IndexPut(NodeRewrite& r) {
+  if (!r.tensor(0).valid() || !r.tensor(2).valid() || !r.arg(1).is_list) {
+    return Rewritten::kSkip;
+  }
+  const auto& indices = r.arg(1).items;
+  Shape opened = r.type(0).sizes;
+  size_t count = 0;
+  ValueId index;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    if (!indices[d].value.valid()) continue;
+    const Type& type = r.program().type(indices[d].value);
+    if (type.rank() != 1 || !IsIntegral(type.dtype)) return Rewritten::kSkip;
+    opened[d] = type.sizes[0];
+    index = indices[d].value;
+    ++count;
+  }
+  const Shape given = r.type(2).sizes;
+  if (count != 1 || given == opened || given.size() > opened.size()) {
+    return Rewritten::kSkip;
+  }
+  Shape wide(opened.size() - given.size(), SymInt::Literal(1));
+  wide.insert(wide.end(), given.begin(), given.end());
+  const auto shaped = r.build.Reshape(r.tensor(2), wide);
+  if (!shaped) return Rewritten::kSkip;
+  ValueId values = *shaped;
+  if (wide != opened) {
+    const auto list = r.build.Sizes(opened, {{r.tensor(0), index}});
+    if (!list) return Rewritten::kSkip;
+    const DType dtype = r.type(2).dtype;
+    values = r.build.Call("aten.expand_copy.default", {values, *list},
+                          r.build.TensorType(dtype, opened));
+  }
+  return r.Become("aten.index_put.default",
+                  {r.arg(0), r.arg(1), values, r.arg(3)});
+}
+
 // (self, dim, index, source, alpha)
 Rewritten IndexAdd(NodeRewrite& r) {
   const auto alpha = r.Number(4);
@@ -109,6 +147,7 @@ Rewritten RepeatInterleave(NodeRewrite& r) {
 
 std::vector<RuleRow> IndexRules() {
   return {
+      {"aten.index_put.default", IndexPut},
       {"aten.index_copy.default", IndexCopy},
       {"aten.index_add.default", IndexAdd},
       {"aten.scatter_reduce.two", ScatterReduce},

@@ -29,10 +29,48 @@ DType CommonDType(const NodeRewrite& r, ValueId a, ValueId b) {
   return promotion.Result();
 }
 
+// A number in the place of self: the same with both exchanged, where there is
+// such a thing; else the number as a tensor.
+Rewritten NumberFirst(NodeRewrite& r) {
+  const std::string_view op = r.program().op_name(r.node());
+  struct Exchange {
+    std::string_view op, exchanged;
+  };
+  constexpr Exchange kExchanges[] = {
+      {"aten.mul.Tensor", "aten.mul.Scalar"},
+      {"aten.eq.Tensor", "aten.eq.Scalar"},
+      {"aten.ne.Tensor", "aten.ne.Scalar"},
+      {"aten.lt.Tensor", "aten.gt.Scalar"},
+      {"aten.le.Tensor", "aten.ge.Scalar"},
+      {"aten.gt.Tensor", "aten.lt.Scalar"},
+      {"aten.ge.Tensor", "aten.le.Scalar"},
+      {"aten.bitwise_and.Tensor", "aten.bitwise_and.Scalar"},
+      {"aten.bitwise_or.Tensor", "aten.bitwise_or.Scalar"},
+      {"aten.bitwise_xor.Tensor", "aten.bitwise_xor.Scalar"},
+  };
+  for (const Exchange& e : kExchanges) {
+    if (e.op == op) return r.Become(e.exchanged, {r.arg(1), r.arg(0)});
+  }
+  if (op == "aten.sub.Tensor") {
+    return r.Become("aten.rsub.Scalar", {r.arg(1), r.arg(0), r.arg(2)});
+  }
+  if (op == "aten.add.Tensor" && r.Number(2) == 1.0) {
+    return r.Become("aten.add.Scalar", {r.arg(1), r.arg(0)});
+  }
+  if (r.arg(0).value.valid()) return Rewritten::kSkip;
+  const DType dtype = r.result_type().dtype == DType::kBool
+                          ? r.type(1).dtype
+                          : r.result_type().dtype;
+  std::vector<Operand> args = r.FirstArgs(r.num_args());
+  args[0] = r.build.Scalar(r.arg(0).literal, dtype);
+  return r.Become(op, std::move(args));
+}
+
 // `op`(self, other, ..) with a number in the place of a tensor, as
 // `scalar_op`; with tensors of two dtypes, as the same on one.
 RewriteRule Binary(std::string_view scalar_op) {
   return [scalar_op](NodeRewrite& r) {
+    if (IsNumber(r, 0) && r.tensor(1).valid()) return NumberFirst(r);
     if (IsNumber(r, 1) && r.tensor(0).valid()) {
       if (scalar_op.empty()) {
         const ValueId other = r.build.Scalar(r.arg(1).literal, r.type(0).dtype);

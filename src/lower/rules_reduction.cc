@@ -13,7 +13,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Over all dimensions: the kernel's None.
 Rewritten SumAll(NodeRewrite& r) {
   return r.Become("aten.sum.dim_IntList",
-                  {r.arg(0), Operand::List(ListTag::kInts, {})});
+                  {r.arg(0), Operand::List(ListTag::kInts, {})},
+                  {{"dtype", r.arg(1)}});
 }
 
 // not any(not self ..): there is no kernel for all.
@@ -186,30 +187,43 @@ Rewritten SortStable(NodeRewrite& r) {
   return SortBy(r, *dim, r.Bool(3));
 }
 
-// self[1:] - self[:-1] along a dimension, n times.
+// self[1:] - self[:-1] along a dimension, n times; before that `prepend` and
+// `append` are joined to it.
 Rewritten Diff(NodeRewrite& r) {
   const auto n = r.Int(1), dim = r.Int(2);
-  if (!r.tensor(0).valid() || !n || *n < 1 || *n > 16 || !dim || r.has(3) ||
-      r.has(4) || r.type(0).dtype == DType::kBool) {
+  if (!r.tensor(0).valid() || !n || *n < 1 || *n > 16 || !dim ||
+      r.type(0).rank() == 0 || r.type(0).dtype == DType::kBool) {
     return Rewritten::kSkip;
   }
   const auto at = static_cast<size_t>(WrapDim(*dim, r.type(0).rank()));
-  Shape sizes = r.type(0).sizes;
-  if (!sizes[at].is_literal() || sizes[at].value < *n) return Rewritten::kSkip;
-  ValueId v = r.tensor(0);
   const DType dtype = r.type(0).dtype;
+  std::vector<ValueId> parts = {r.tensor(0)};
+  if (r.tensor(3).valid()) parts.insert(parts.begin(), r.tensor(3));
+  if (r.tensor(4).valid()) parts.push_back(r.tensor(4));
+  Shape sizes = r.type(0).sizes;
+  for (const ValueId part : parts) {
+    if (r.program().type(part).dtype != dtype) return Rewritten::kSkip;
+    if (part != r.tensor(0)) {
+      sizes[at] = r.build.SumOf(sizes[at], r.program().type(part).sizes[at]);
+    }
+  }
+  const Operand along = Operand::Int(static_cast<int64_t>(at));
+  ValueId v = parts[0];
+  if (parts.size() > 1) {
+    v = r.build.Call("aten.cat.default", {Operand::Tensors(parts), along},
+                     r.build.TensorType(dtype, sizes));
+  }
   for (int64_t i = 0; i < *n; ++i) {
-    const int64_t size = sizes[at].value;
-    sizes[at] = SymInt::Literal(size - 1);
+    sizes[at] = i + 1 == *n ? r.result_type().sizes[at]
+                            : r.build.SumOf(sizes[at], SymInt::Literal(-1));
     const TypeId type = r.build.TensorType(dtype, sizes);
     const auto part = [&](int64_t begin, int64_t end) {
       return r.build.Call(
           "aten.slice_copy.Tensor",
-          {v, Operand::Int(static_cast<int64_t>(at)), Operand::Int(begin),
-           Operand::Int(end), Operand::Int(1)},
+          {v, along, Operand::Int(begin), Operand::Int(end), Operand::Int(1)},
           type);
     };
-    const ValueId later = part(1, size), earlier = part(0, size - 1);
+    const ValueId later = part(1, INT64_MAX), earlier = part(0, -1);
     v = r.build.Call("aten.sub.Tensor", {later, earlier}, type);
   }
   return r.Done(v);

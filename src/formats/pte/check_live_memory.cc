@@ -323,7 +323,10 @@ class LiveMemoryCheck {
     if (block + 1 == block_begins_.size()) {
       // The method's end: the results, and what the next call finds.
       add(live_[0]);
-      for (const int32_t input : check_.plan.inputs) live[input] = false;
+      for (const int32_t input : check_.plan.inputs) {
+        live[input] = false;
+        ForEachView(input, [&](int32_t view) { live[view] = false; });
+      }
       for (const int32_t output : check_.plan.outputs) live[output] = true;
       return live;
     }
