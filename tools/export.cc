@@ -45,6 +45,9 @@ constexpr std::array kOwnOptions = {
            "included, and reports the largest difference of each output, "
            "mutation and region; ends with 1 when one isn't tolerated."},
     Option{"--seed", 's', "S", "For --random-cut and --try. Default: 0."},
+    Option{"--bound", 0, "SYMBOL=MAX",
+           "The largest value of a size for backend portable, which plans "
+           "memory for it. Repeatable."},
     Option{"--method", 'm', "NAME",
            "The method to read. Default: 'model', or the only one."},
 };

@@ -1,5 +1,6 @@
 #include "export_pte.h"
 
+#include <charconv>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +33,27 @@ std::string ReportText(const PteExportReport& report) {
   return text;
 }
 
+// "s33=128", as often as wanted.
+Expected<PteExportOptions> OptionsOf(const CommandLine& line,
+                                     Diagnostics& diags) {
+  PteExportOptions options;
+  for (const std::string& text : line.GetAll("--bound")) {
+    const size_t equals = text.find('=');
+    const char* end = text.data() + text.size();
+    int64_t max = 0;
+    const auto [rest, code] =
+        equals == std::string::npos
+            ? std::from_chars_result{text.data(), std::errc::invalid_argument}
+            : std::from_chars(text.data() + equals + 1, end, max);
+    if (code != std::errc() || rest != end || max < 0) {
+      return diags.Error(Rule::kUsage)
+             << "'" << text << "' isn't of the form SYMBOL=MAX";
+    }
+    options.bounds[text.substr(0, equals)] = max;
+  }
+  return options;
+}
+
 }  // namespace
 
 bool IsForPortable(const CommandLine& line) {
@@ -55,7 +77,8 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
   Diagnostics diags;
   const auto context = std::make_shared<Context>();
   const auto rewrite = RewriteOptionsOf(line, context.get(), diags);
-  if (!rewrite) return Finish(diags, console);
+  const auto options = OptionsOf(line, diags);
+  if (!rewrite || !options) return Finish(diags, console);
   ReadOptions read;
   read.limits = line.read_limits();
   read.method = line.Get("--method");
@@ -65,7 +88,7 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
   if (!Rewrite(&loaded->program, *rewrite, diags)) {
     return Finish(diags, console);
   }
-  const auto report = ExportPte(loaded->program, output, diags);
+  const auto report = ExportPte(loaded->program, output, *options, diags);
   if (report) console.Out(ReportText(*report));
   return Finish(diags, console);
 }

@@ -141,6 +141,34 @@ bool PlanEmitter::EmitCond(GraphId graph, NodeId n) {
   return true;
 }
 
+// Memory that holds from one turn of a loop to the next.
+std::optional<int32_t> PlanEmitter::NewPlace(GraphId graph, NodeId n,
+                                             ValueId v) {
+  const Type& type = program_.type(v);
+  if (!type.is_tensor()) return NewScalar(type);
+  auto tensor = TensorOf(type, PlaceOf(graph, n));
+  const auto bytes = tensor ? BytesOf(*tensor) : std::nullopt;
+  if (!bytes) return std::nullopt;
+  MemoryBlock block;
+  block.size_bytes = *bytes;
+  block.outlives_turn = true;
+  return draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block));
+}
+
+// What the next turn starts with. All of it was computed before, so one may
+// take the place of another.
+void PlanEmitter::CarryOver(const std::vector<int32_t>& from,
+                            const std::vector<int32_t>& to) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (draft_.block_of[static_cast<size_t>(to[i])] == PlanDraft::kNoBlock) {
+      draft_.Move(from[i], to[i]);
+      continue;
+    }
+    const int32_t format = draft_.Add(PteNull{});
+    draft_.CallKernel("aten::clone.out", {from[i], format, to[i], to[i]});
+  }
+}
+
 bool PlanEmitter::EmitWhile(GraphId graph, NodeId n) {
   const Node node = program_.node(n);
   if (node.args.count < 3 ||
@@ -156,22 +184,12 @@ bool PlanEmitter::EmitWhile(GraphId graph, NodeId n) {
     return Refuse(graph, n, Rule::kUnsupported,
                   "a loop that gives something else than it carries");
   }
-  const auto new_place = [&](ValueId v) -> std::optional<int32_t> {
-    const Type& type = program_.type(v);
-    if (!type.is_tensor()) return NewScalar(type);
-    auto tensor = TensorOf(type, PlaceOf(graph, n));
-    const auto bytes = tensor ? BytesOf(*tensor) : std::nullopt;
-    if (!bytes) return std::nullopt;
-    MemoryBlock block;
-    block.size_bytes = *bytes;
-    block.outlives_turn = true;
-    return draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block));
-  };
   // Where the values of this turn lie, and those of the next.
   std::vector<int32_t> places, next;
   std::vector<ArgId> operands;
   for (uint32_t i = 0; i < carried.count; ++i) {
-    const auto a = new_place(node.results[i]), b = new_place(node.results[i]);
+    const auto a = NewPlace(graph, n, node.results[i]);
+    const auto b = NewPlace(graph, n, node.results[i]);
     if (!a || !b) {
       return Refuse(graph, n, Rule::kPte11,
                     "what the loop carries can't lie "
@@ -220,28 +238,12 @@ bool PlanEmitter::EmitWhile(GraphId graph, NodeId n) {
   }
   const uint32_t to_end = draft_.JumpIfFalse(*test);
   if (!EmitBody(body, next)) return false;
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (draft_.block_of[static_cast<size_t>(places[i])] ==
-        PlanDraft::kNoBlock) {
-      draft_.Move(next[i], places[i]);
-      continue;
-    }
-    const int32_t format = draft_.Add(PteNull{});
-    draft_.CallKernel("aten::clone.out",
-                      {next[i], format, places[i], places[i]});
-  }
+  CarryOver(next, places);
   const uint32_t back = draft_.JumpIfFalse(AlwaysFalse());
   draft_.JumpTo(back, head);
   draft_.loops.push_back({head, back});
   draft_.JumpHere(to_end);
   return true;
-}
-
-// Slice i of each mapped operand goes through the body; what comes out becomes
-// slice i of the result.
-bool PlanEmitter::EmitMap(GraphId graph, NodeId n) {
-  return Refuse(graph, n, Rule::kPte31,
-                "'" + std::string(program_.op_name(n)) + "' isn't written yet");
 }
 
 }  // namespace tenon::executorch

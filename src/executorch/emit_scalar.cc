@@ -1,6 +1,8 @@
 // Arithmetic on numbers: Python's functions become primitives of the runtime.
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "executorch/plan_emitter.h"
 
@@ -46,7 +48,7 @@ const Primitive* FindPrimitive(std::string_view python) {
 }  // namespace
 
 bool HasPrimitive(std::string_view python) {
-  return FindPrimitive(python) != nullptr;
+  return FindPrimitive(python) != nullptr || python == "_operator.ne";
 }
 
 int32_t PlanEmitter::CallPrimitive(std::string_view name,
@@ -58,7 +60,29 @@ int32_t PlanEmitter::CallPrimitive(std::string_view name,
   return out;
 }
 
+// a != b is not a == b.
+bool PlanEmitter::EmitNotEqual(GraphId graph, NodeId n) {
+  std::vector<int32_t> operands;
+  SchemaArg number;
+  number.type = SchemaType::kScalar;
+  for (const Arg& arg : program_.args(n)) {
+    const auto index = EmitScalarArg(number, arg);
+    if (!index || *index < 0) break;
+    operands.push_back(*index);
+  }
+  if (operands.size() != 2 || program_.args(n).size() != 2) {
+    return Refuse(graph, n, Rule::kPte26, "an operand that is no number");
+  }
+  const int32_t equal = CallPrimitive("executorch_prim::eq.Scalar",
+                                      std::move(operands), PteBool{});
+  SetIndex(
+      program_.node(n).results[0],
+      CallPrimitive("executorch_prim::sym_not.Scalar", {equal}, PteBool{}));
+  return true;
+}
+
 bool PlanEmitter::EmitScalarNode(GraphId graph, NodeId n) {
+  if (program_.op_name(n) == "_operator.ne") return EmitNotEqual(graph, n);
   const Primitive* primitive = FindPrimitive(program_.op_name(n));
   const Node& node = program_.node(n);
   const auto args = program_.args(n);

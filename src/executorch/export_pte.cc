@@ -27,7 +27,9 @@ constexpr uint64_t kConstantAlignment = 16;
 constexpr uint64_t kMaxFoldGrowthBytes = uint64_t{1} << 20;
 
 bool IsControlFlow(std::string_view op) {
-  return op == "higher_order.cond" || op == "higher_order.while_loop";
+  return op == "higher_order.cond" || op == "higher_order.while_loop" ||
+         op == "higher_order.map_impl" || op == "higher_order.map" ||
+         op == "higher_order.scan";
 }
 
 bool HasKernel(std::string_view op) {
@@ -108,13 +110,15 @@ Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
   return lowered;
 }
 
-Expected<PteProgram> MakePte(const Program& program, PteExportReport* report,
-                             Diagnostics& diags) {
+Expected<PteProgram> MakePte(const Program& program,
+                             const PteExportOptions& options,
+                             PteExportReport* report, Diagnostics& diags) {
   report->num_nodes = static_cast<uint32_t>(program.CountNodes(Program::kRoot));
   TENON_ASSIGN(const Program lowered, LowerForPte(program, report, diags));
   StoredData constants(kConstantAlignment);
   StoredData mutable_data(1);
-  PlanEmitter emitter(lowered, &constants, &mutable_data, diags);
+  PlanEmitter emitter(lowered, options.bounds, &constants, &mutable_data,
+                      diags);
   TENON_ASSIGN(PtePlan plan, emitter.Emit());
   PteConvention convention;
   if (program.in_spec) convention.inputs = PrintTreeSpec(*program.in_spec);
@@ -147,15 +151,17 @@ Expected<PteProgram> MakePte(const Program& program, PteExportReport* report,
 
 Expected<PteExportReport> ExportPte(const Program& program,
                                     const std::string& path,
+                                    const PteExportOptions& options,
                                     Diagnostics& diags) {
   PteExportReport report;
-  TENON_ASSIGN(const PteProgram made, MakePte(program, &report, diags));
-  PteWriteOptions options;
-  options.check = [&](const std::string& written) -> Status {
+  TENON_ASSIGN(const PteProgram made,
+               MakePte(program, options, &report, diags));
+  PteWriteOptions write;
+  write.check = [&](const std::string& written) -> Status {
     TENON_ASSIGN(const PteProgram back, ReadPte(written, diags));
     return VerifyWritten(back, diags);
   };
-  TENON_TRY(WritePte(made, path, options, diags));
+  TENON_TRY(WritePte(made, path, write, diags));
   return report;
 }
 

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@
 #include "support/expected.h"
 
 namespace tenon {
+
+struct PteExportOptions {
+  // Largest values of size symbols that the program leaves unbounded, or that
+  // shall have less memory than it allows: {"s33", 128}.
+  std::map<std::string, int64_t> bounds;
+};
 
 struct PteExportReport {
   uint32_t num_nodes = 0;         // of the source
@@ -40,13 +47,15 @@ Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
                               Diagnostics& diags);
 
 // The program as one method "forward".
-Expected<PteProgram> MakePte(const Program& program, PteExportReport* report,
-                             Diagnostics& diags);
+Expected<PteProgram> MakePte(const Program& program,
+                             const PteExportOptions& options,
+                             PteExportReport* report, Diagnostics& diags);
 
 // MakePte, then the file, which is read back and verified before it gets its
 // name.
 Expected<PteExportReport> ExportPte(const Program& program,
                                     const std::string& path,
+                                    const PteExportOptions& options,
                                     Diagnostics& diags);
 
 }  // namespace tenon

@@ -38,8 +38,10 @@ std::optional<PteScalarType> ToPteType(DType dtype) {
   return std::nullopt;
 }
 
-PlanEmitter::PlanEmitter(const Program& program, StoredData* constants,
-                         StoredData* mutable_data, Diagnostics& diags)
+PlanEmitter::PlanEmitter(const Program& program,
+                         const std::map<std::string, int64_t>& limits,
+                         StoredData* constants, StoredData* mutable_data,
+                         Diagnostics& diags)
     : program_(program),
       constants_(constants),
       mutable_data_(mutable_data),
@@ -47,7 +49,15 @@ PlanEmitter::PlanEmitter(const Program& program, StoredData* constants,
       bounds_(program),
       index_of_(program.num_values(), kNoValue),
       target_of_(program.num_values(), kNoValue),
-      in_place_(FindInPlace(program)) {}
+      in_place_(FindInPlace(program)) {
+  ExprPool& exprs = program.context().exprs;
+  for (size_t i = 0; i < exprs.size(); ++i) {
+    const Expr& e = exprs.get(ExprId(i));
+    if (e.kind != ExprKind::kSymbol) continue;
+    const auto limit = limits.find(std::string(program.view(e.text)));
+    if (limit != limits.end()) bounds_.Limit(ExprId(i), limit->second);
+  }
+}
 
 Expected<PtePlan> PlanEmitter::Emit() {
   draft_.plan.name = "forward";
@@ -88,7 +98,7 @@ std::optional<PteTensor> PlanEmitter::TensorOf(const Type& type,
           << "dimension " << d << " is "
           << program_.context().exprs.PrintInfix(type.sizes[d].expr)
           << ", which has no upper bound; state one where the program is "
-             "exported, as in Dim(\"batch\", max=64)";
+             "exported, as in Dim(\"batch\", max=64), or here with --bound";
       return std::nullopt;
     }
     if (*max < 0 || *max > kMaxSize) {
@@ -236,6 +246,12 @@ bool PlanEmitter::EmitState(ValueId input, StateId state, bool is_written) {
         << "an object, which ExecuTorch doesn't have";
     return false;
   }
+  if (entry.is_pickled || type.layout != Layout::kStrided) {
+    diags_.Error(Rule::kUnsupported, place)
+        << "this tensor is a pickled object or isn't strided; ExecuTorch has "
+           "only plain tensors";
+    return false;
+  }
   auto tensor = TensorOf(type, place);
   const auto bytes = ReachBytes(type);
   if (!tensor || !bytes) return false;
@@ -354,8 +370,9 @@ bool PlanEmitter::EmitNode(GraphId graph, NodeId n) {
   if (op == "aten.view_copy.default") return EmitView(graph, n);
   if (op == "higher_order.cond") return EmitCond(graph, n);
   if (op == "higher_order.while_loop") return EmitWhile(graph, n);
-  if (op == "higher_order.map_impl" || op == "higher_order.map") {
-    return EmitMap(graph, n);
+  if (op == "higher_order.map_impl" || op == "higher_order.map" ||
+      op == "higher_order.scan") {
+    return EmitScan(graph, n);
   }
   if (program_.context().op(node.op).is_python_function) {
     return EmitScalarNode(graph, n);

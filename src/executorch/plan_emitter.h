@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -36,8 +38,11 @@ class PlanEmitter {
  public:
   // The program is lowered and holds all rules. Bytes of constants and state go
   // to the two collections.
-  PlanEmitter(const Program& program, StoredData* constants,
-              StoredData* mutable_data, Diagnostics& diags);
+  // Bounds of sizes are those of the program, and `limits` (export_pte.h).
+  PlanEmitter(const Program& program,
+              const std::map<std::string, int64_t>& limits,
+              StoredData* constants, StoredData* mutable_data,
+              Diagnostics& diags);
 
   // The plan with its memory. Reports everything that can't be written.
   Expected<PtePlan> Emit();
@@ -76,13 +81,17 @@ class PlanEmitter {
 
   // emit_scalar.cc: Python's functions on numbers.
   bool EmitScalarNode(GraphId graph, NodeId n);
+  bool EmitNotEqual(GraphId graph, NodeId n);
   int32_t CallPrimitive(std::string_view name, std::vector<int32_t> args,
                         PteContent result);
 
   // emit_control.cc
   bool EmitCond(GraphId graph, NodeId n);
   bool EmitWhile(GraphId graph, NodeId n);
-  bool EmitMap(GraphId graph, NodeId n);
+  bool EmitScan(GraphId graph, NodeId n);  // emit_scan.cc; map, too
+  std::optional<int32_t> NewPlace(GraphId graph, NodeId n, ValueId v);
+  void CarryOver(const std::vector<int32_t>& from,
+                 const std::vector<int32_t>& to);
   bool BindOperands(GraphId graph, NodeId n, GraphId body,
                     const std::vector<ArgId>& operands);
   // The graph's nodes, its outputs written to `targets`.

@@ -66,7 +66,10 @@ Status LayOutContiguously(Program* program, Diagnostics& diags) {
   Context* context = &program->context();
   for (size_t i = 0; i < program->state.entries.size(); ++i) {
     const StateEntry& entry = program->state.entries[i];
-    if (entry.kind == StateKind::kObject || !entry.storage.valid()) continue;
+    if (entry.kind == StateKind::kObject || !entry.storage.valid() ||
+        entry.is_pickled) {
+      continue;
+    }
     const Type& type = program->type(entry.type);
     const bool is_whole = type.storage_offset.is_literal() &&
                           type.storage_offset.value == 0 &&

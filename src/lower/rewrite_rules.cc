@@ -13,7 +13,7 @@ Table MakeTable() {
   for (const auto family :
        {RenamingRules, PointwiseRules, ScalarRules, ViewRules, MatmulRules,
         AttentionRules, NeuralRules, ReductionRules, FactoryRules, IndexRules,
-        CastRules}) {
+        CastRules, RecurrentRules, EmbeddingRules, EinsumRules}) {
     for (RuleRow& row : family()) {
       const bool is_new = table.emplace(row.op, std::move(row.rule)).second;
       TENON_ASSERT(is_new, "an operator has one rewrite rule");

@@ -122,6 +122,10 @@ std::vector<RuleRow> FactoryRules();    // rules_factory.cc
 std::vector<RuleRow> IndexRules();      // rules_index.cc
 std::vector<RuleRow> CastRules();       // rules_cast.cc
 
+std::vector<RuleRow> RecurrentRules();  // rules_recurrent.cc
+std::vector<RuleRow> EmbeddingRules();  // rules_embedding.cc
+std::vector<RuleRow> EinsumRules();     // rules_einsum.cc
+
 class RuleBook {
  public:
   explicit RuleBook(const Context& context) : context_(context) {}

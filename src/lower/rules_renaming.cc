@@ -19,6 +19,7 @@ constexpr Rename kRenames[] = {
     {"aten.unfold.default", "aten.unfold_copy.default", 4},
     {"aten.diagonal.default", "aten.diagonal_copy.default", 4},
     {"aten.split_with_sizes.default", "aten.split_with_sizes_copy.default", 3},
+    {"aten.view_as_real.default", "aten.view_as_real_copy.default", 1},
     {"aten.__and__.Scalar", "aten.bitwise_and.Scalar", 2},
     {"aten.__and__.Tensor", "aten.bitwise_and.Tensor", 2},
     {"aten.__or__.Scalar", "aten.bitwise_or.Scalar", 2},

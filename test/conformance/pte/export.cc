@@ -109,9 +109,23 @@ class ExportCheck {
     return keep_ / (entry_.name + suffix);
   }
 
+  // Sizes that the program leaves open get one that its recorded calls fit.
+  PteExportOptions Bounds() const {
+    constexpr int64_t kMax = 128;
+    PteExportOptions options;
+    for (const SymbolRange& range : program_->ranges) {
+      const Expr& e = program_->context().exprs.get(range.expr);
+      const bool is_open = !range.max || *range.max > (int64_t{1} << 40);
+      if (e.kind != ExprKind::kSymbol || !is_open) continue;
+      const std::string name(program_->view(e.text));
+      if (name.starts_with('s')) options.bounds[name] = kMax;
+    }
+    return options;
+  }
+
   bool Export() {
     Diagnostics diags;
-    if (ExportPte(*program_, File(".pte"), diags)) return true;
+    if (ExportPte(*program_, File(".pte"), Bounds(), diags)) return true;
     if (diags.num_errors() == 0) {
       report_.Fail("export", "failed without an error");
       return false;
