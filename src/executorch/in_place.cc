@@ -185,7 +185,7 @@ void CopyOldState(Program* program) {
     const ArgRange args = program->NewArgs(1);
     program->SetArgRange(copy, args);
     program->SetArgLabel(args[0], program->context().Intern("self"),
-                         PassKind::kUnstated);
+                         PassKind::kPositional);
     program->SetValueArg(args[0], copy, arg.value());
     const ValueId result = program->NewResults(copy, 1)[0];
     program->mutable_value(result).type = program->value(arg.value()).type;

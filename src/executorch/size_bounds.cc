@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/checked.h"
@@ -29,6 +30,15 @@ Interval Multiply(const Interval& a, const Interval& b) {
   if (!IsBelowZero(a) && !IsBelowZero(b)) {
     out.min = CheckedMul(*a.min, *b.min);
     if (a.max && b.max) out.max = CheckedMul(*a.max, *b.max);
+    return out;
+  }
+  // A number times what is bounded on one side only.
+  for (const auto& [factor, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    if (!factor->min || factor->min != factor->max || *factor->min >= 0) {
+      continue;
+    }
+    if (other->max) out.min = CheckedMul(*factor->min, *other->max);
+    if (other->min) out.max = CheckedMul(*factor->min, *other->min);
     return out;
   }
   if (!a.min || !a.max || !b.min || !b.max) return out;

@@ -46,6 +46,14 @@ Operand Operand::Ints(std::span<const int64_t> values) {
   return List(ListTag::kInts, std::move(items));
 }
 
+Operand Operand::Sizes(std::vector<Operand> items) {
+  const bool is_literal =
+      std::all_of(items.begin(), items.end(),
+                  [](const Operand& o) { return o.literal_int().has_value(); });
+  return List(is_literal ? ListTag::kInts : ListTag::kSymInts,
+              std::move(items));
+}
+
 Operand Operand::Tensors(std::span<const ValueId> values) {
   std::vector<Operand> items(values.begin(), values.end());
   return List(ListTag::kTensors, std::move(items));
@@ -100,6 +108,14 @@ TypeId NodeBuilder::TypeLike(ValueId v, DType dtype) {
   return program_.context().types.Intern(Contiguous(type, &program_.context()));
 }
 
+namespace {
+
+PassKind PassOf(const SchemaArg& parameter) {
+  return parameter.keyword_only ? PassKind::kKeyword : PassKind::kPositional;
+}
+
+}  // namespace
+
 NodeId NodeBuilder::NewNode(std::string_view op) {
   const NodeId n = program_.NewOp(program_.context().InternOp(op), StringId());
   Node& node = program_.mutable_node(n);
@@ -150,13 +166,13 @@ ValueId NodeBuilder::Call(std::string_view op, std::vector<Operand> operands,
   for (uint32_t i = 0; i < positional; ++i) {
     program_.SetArgLabel(args[i],
                          program_.context().Intern(schema->args[i].name),
-                         PassKind::kUnstated);
+                         PassOf(schema->args[i]));
     SetOperand(args[i], n, operands[i]);
   }
   uint32_t at = positional;
   for (const auto& [name, operand] : named) {
     program_.SetArgLabel(args[at], program_.context().Intern(name),
-                         PassKind::kUnstated);
+                         PassKind::kKeyword);
     SetOperand(args[at++], n, operand);
   }
   return Finish(n, {&type, 1})[0];
@@ -179,7 +195,7 @@ std::vector<ValueId> NodeBuilder::CallMany(std::string_view op,
   for (uint32_t i = 0; i < args.count; ++i) {
     program_.SetArgLabel(args[i],
                          program_.context().Intern(schema->args[i].name),
-                         PassKind::kUnstated);
+                         PassOf(schema->args[i]));
     SetOperand(args[i], n, operands[i]);
   }
   if (schema->returns.size() == 1 && schema->returns[0].is_list) {
@@ -278,7 +294,7 @@ std::optional<Operand> NodeBuilder::Sizes(const Shape& sizes,
     if (!found) has_open = true;
     items.push_back(found.value_or(Operand::Int(-1)));
   }
-  return Operand::List(ListTag::kSymInts, std::move(items));
+  return Operand::Sizes(std::move(items));
 }
 
 std::optional<ValueId> NodeBuilder::Reshape(ValueId v, const Shape& sizes) {

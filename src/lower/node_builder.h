@@ -41,6 +41,8 @@ struct Operand {
   static Operand Dtype(DType v) { return Arg::Dtype(v); }
   static Operand List(ListTag tag, std::vector<Operand> items);
   static Operand Ints(std::span<const int64_t> values);
+  // Of ints, literal or not.
+  static Operand Sizes(std::vector<Operand> items);
   static Operand Tensors(std::span<const ValueId> values);
 
   bool is_none() const {

@@ -1,5 +1,6 @@
 #include "lower/rewrite_rules.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -50,7 +51,7 @@ ValueId NodeRewrite::tensor(size_t i) const {
 }
 
 std::optional<int64_t> NodeRewrite::Int(size_t i) const {
-  const Operand& a = args_[i];
+  const Operand& a = arg(i);
   if (a.value.valid() || a.is_list) return std::nullopt;
   if (a.literal.kind == ArgKind::kInt || a.literal.kind == ArgKind::kBool) {
     return a.literal.i;
@@ -59,7 +60,7 @@ std::optional<int64_t> NodeRewrite::Int(size_t i) const {
 }
 
 std::optional<double> NodeRewrite::Number(size_t i) const {
-  return AsNumber(args_[i]);
+  return AsNumber(arg(i));
 }
 
 bool NodeRewrite::Bool(size_t i, bool otherwise) const {
@@ -68,7 +69,7 @@ bool NodeRewrite::Bool(size_t i, bool otherwise) const {
 }
 
 std::string_view NodeRewrite::String(size_t i) const {
-  const Operand& a = args_[i];
+  const Operand& a = arg(i);
   if (a.value.valid() || a.is_list || a.literal.kind != ArgKind::kString) {
     return {};
   }
@@ -76,7 +77,7 @@ std::string_view NodeRewrite::String(size_t i) const {
 }
 
 std::optional<DType> NodeRewrite::Dtype(size_t i) const {
-  const Operand& a = args_[i];
+  const Operand& a = arg(i);
   if (a.value.valid() || a.is_list || a.literal.kind != ArgKind::kDtype) {
     return std::nullopt;
   }
@@ -84,9 +85,9 @@ std::optional<DType> NodeRewrite::Dtype(size_t i) const {
 }
 
 std::optional<std::vector<int64_t>> NodeRewrite::Ints(size_t i) const {
-  if (!args_[i].is_list) return std::nullopt;
+  if (!arg(i).is_list) return std::nullopt;
   std::vector<int64_t> out;
-  for (const Operand& item : args_[i].items) {
+  for (const Operand& item : arg(i).items) {
     const auto value = item.literal_int();
     if (!value) return std::nullopt;
     out.push_back(*value);
@@ -103,7 +104,8 @@ std::optional<std::vector<int64_t>> NodeRewrite::Ints(size_t i,
 }
 
 std::vector<Operand> NodeRewrite::FirstArgs(size_t count) const {
-  return {args_.begin(), args_.begin() + static_cast<ptrdiff_t>(count)};
+  const size_t n = std::min(count, args_.size());
+  return {args_.begin(), args_.begin() + static_cast<ptrdiff_t>(n)};
 }
 
 Rewritten NodeRewrite::Become(std::string_view op,

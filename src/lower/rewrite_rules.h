@@ -46,11 +46,14 @@ class NodeRewrite {
   const Program& program() const { return *program_; }
   NodeId node() const { return node_; }
 
-  // What the call passes for schema parameter `i`, else the default.
-  const Operand& arg(size_t i) const { return args_[i]; }
+  // What the call passes for schema parameter `i`, else the default; None where
+  // the schema ends before.
+  const Operand& arg(size_t i) const {
+    return i < args_.size() ? args_[i] : none_;
+  }
   size_t num_args() const { return args_.size(); }
-  bool has(size_t i) const { return !args_[i].is_none(); }
-  bool is_passed(size_t i) const { return has_[i]; }
+  bool has(size_t i) const { return !arg(i).is_none(); }
+  bool is_passed(size_t i) const { return i < has_.size() && has_[i]; }
   // The tensor passed there, or invalid.
   ValueId tensor(size_t i) const;
   const Type& type(size_t i) const { return program_->type(tensor(i)); }
@@ -97,6 +100,7 @@ class NodeRewrite {
 
   Program* program_;
   NodeId node_;
+  const Operand none_;
   std::vector<Operand> args_;
   std::vector<bool> has_;
   std::vector<ValueId> replacements_;

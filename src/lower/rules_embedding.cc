@@ -65,8 +65,7 @@ Rewritten Bags(NodeRewrite& r) {
     std::vector<Operand> list = {r.build.Size(offsets, 0)};
     if (sizes.size() > 1) list.push_back(r.build.Size(weight, 1));
     return r.build.Call(
-        "aten.full.default",
-        {Operand::List(ListTag::kSymInts, list), Operand::Float(0)},
+        "aten.full.default", {Operand::Sizes(list), Operand::Float(0)},
         {{"dtype", Operand::Dtype(dtype)}}, r.build.TensorType(dtype, sizes));
   };
   const ValueId sums =
@@ -76,8 +75,7 @@ Rewritten Bags(NodeRewrite& r) {
   if (*mode == kSum) return First(r, sums);
   const ValueId ones = r.build.Call(
       "aten.full.default",
-      {Operand::List(ListTag::kSymInts, {r.build.Size(indices, 0)}),
-       Operand::Float(1)},
+      {Operand::Sizes({r.build.Size(indices, 0)}), Operand::Float(1)},
       {{"dtype", Operand::Dtype(dtype)}}, r.build.TensorType(dtype, {count}));
   const ValueId sizes =
       call("aten.index_put.default",

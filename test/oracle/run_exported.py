@@ -66,7 +66,9 @@ def differ(got, want, rtol, atol):
             continue
         floor = FLOORS.get(dtype, 0)
         a, b = other.astype(float), flat.astype(float)
-        near = abs(a - b) <= max(atol, floor) + max(rtol, floor) * abs(b)
+        with numpy.errstate(invalid="ignore"):
+            gap = abs(a - b)
+        near = gap <= max(atol, floor) + max(rtol, floor) * abs(b)
         ok = near | (a == b) | (numpy.isnan(a) & numpy.isnan(b))
         if not ok.all():
             at = int(numpy.argmin(ok))
