@@ -18,6 +18,18 @@ namespace {
 
 constexpr std::string_view kPortable = "portable";
 
+// Options of the verb that say something about regions or .pt2 files.
+constexpr std::string_view kForOthers[] = {
+    "--no-fallback",    "--explain",       "--json",
+    "--report",         "--dot",           "--svg",
+    "--time",           "--threads",       "--stop-after",
+    "--random-cut",     "--try",           "--seed",
+    "--torch",          "--allow",         "--deny",
+    "--group",          "--min-nodes",     "--max-regions",
+    "--drop-costly",    "--launch-ns",     "--bandwidth",
+    "--node-saving-ns", "--must-take-all",
+};
+
 std::string ReportText(const PteExportReport& report) {
   std::string text = Count(report.num_nodes, "node") + " became " +
                      Count(report.num_instructions, "instruction") +
@@ -72,6 +84,12 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
   if (!output.ends_with(".pte")) {
     return FailUsage(
         "backend 'portable' writes a .pte; '" + output + "' isn't called so",
+        console);
+  }
+  for (const std::string_view option : kForOthers) {
+    if (!line.Has(option)) continue;
+    return FailUsage(
+        "option " + std::string(option) + " says nothing to backend 'portable'",
         console);
   }
   Diagnostics diags;

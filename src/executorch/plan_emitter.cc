@@ -51,17 +51,26 @@ PlanEmitter::PlanEmitter(const Program& program,
       target_of_(program.num_values(), kNoValue),
       in_place_(FindInPlace(program)) {
   ExprPool& exprs = program.context().exprs;
+  std::map<std::string, int64_t> left = limits;
   for (size_t i = 0; i < exprs.size(); ++i) {
     const Expr& e = exprs.get(ExprId(i));
     if (e.kind != ExprKind::kSymbol) continue;
-    const auto limit = limits.find(std::string(program.view(e.text)));
-    if (limit != limits.end()) bounds_.Limit(ExprId(i), limit->second);
+    const std::string name(program.view(e.text));
+    const auto limit = limits.find(name);
+    if (limit == limits.end()) continue;
+    bounds_.Limit(ExprId(i), limit->second);
+    left.erase(name);
+  }
+  for (const auto& [name, max] : left) {
+    diags.Error(Rule::kUsage)
+        << "a bound for '" << name << "', which no size mentions";
   }
 }
 
 Expected<PtePlan> PlanEmitter::Emit() {
   draft_.plan.name = "forward";
-  if (!EmitInputs() || !EmitGraph(Program::kRoot) || !EmitOutputs()) {
+  if (diags_.has_errors() || !EmitInputs() || !EmitGraph(Program::kRoot) ||
+      !EmitOutputs()) {
     TENON_ASSERT(diags_.has_errors(), "a plan that isn't written says why");
     return Failure{};
   }
