@@ -214,7 +214,6 @@ bool PlanEmitter::EmitKernel(GraphId graph, NodeId n) {
     kernel = FindPteKernel(name);
   }
   std::vector<int32_t> args;
-  std::optional<int32_t> result_list;
   for (const SchemaArg& parameter : kernel->schema.args) {
     const int at = schema->FindArg(parameter.name);
     if (at < 0 && IsOut(parameter)) {

@@ -32,17 +32,16 @@ bool IsControlFlow(std::string_view op) {
          op == "higher_order.scan";
 }
 
-bool HasKernel(std::string_view op) {
+bool CanEmit(std::string_view op) {
   return FindPteKernelOf(op) != nullptr || HasPrimitive(op) ||
          IsControlFlow(op);
 }
 
 // One error for all nodes without a kernel: which, where in the model, and what
 // else would take them.
-Status CheckKernels(const Program& program, const LowerOptions& options,
-                    Diagnostics& diags) {
+Status CheckKernels(const Program& program, Diagnostics& diags) {
   const std::vector<MissingKernel> missing =
-      FindMissingKernels(program, options);
+      FindMissingKernels(program, CanEmit);
   if (missing.empty()) return {};
   std::vector<std::string> ops;
   for (const MissingKernel& m : missing) {
@@ -95,9 +94,7 @@ Status VerifyWritten(const PteProgram& program, Diagnostics& diags) {
 Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
                               Diagnostics& diags) {
   Program lowered = program.Clone();
-  LowerOptions options;
-  options.has_kernel = HasKernel;
-  TENON_ASSIGN(const LowerReport lower, LowerProgram(&lowered, options, diags));
+  TENON_ASSIGN(const LowerReport lower, LowerProgram(&lowered, diags));
   report->notes = lower.notes;
   FoldConstantsOptions fold;
   fold.weights = true;
@@ -106,7 +103,7 @@ Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
   RemoveDeadCode(&lowered);
   CopyOldState(&lowered);
   TENON_TRY(Verify(lowered, VerifyOptions(), diags));
-  TENON_TRY(CheckKernels(lowered, options, diags));
+  TENON_TRY(CheckKernels(lowered, diags));
   return lowered;
 }
 

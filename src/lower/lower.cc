@@ -21,9 +21,8 @@ using namespace lower;  // NOLINT: this folder's own names
 
 class Lowering {
  public:
-  Lowering(const Program& source, const LowerOptions& options,
-           Diagnostics& diags)
-      : program_(source.Clone()), options_(options), diags_(diags) {}
+  Lowering(const Program& source, Diagnostics& diags)
+      : program_(source.Clone()), diags_(diags) {}
 
   Status Run() {
     TENON_TRY(Verify(program_, VerifyOptions(), diags_));
@@ -51,30 +50,27 @@ class Lowering {
   }
 
   Program program_;
-  const LowerOptions& options_;
   Diagnostics& diags_;
   LowerReport report_;
 };
 
 }  // namespace
 
-Expected<LowerReport> LowerProgram(Program* program,
-                                   const LowerOptions& options,
-                                   Diagnostics& diags) {
-  Lowering lowering(*program, options, diags);
+Expected<LowerReport> LowerProgram(Program* program, Diagnostics& diags) {
+  Lowering lowering(*program, diags);
   TENON_TRY(lowering.Run());
   *program = lowering.TakeProgram();
   return lowering.TakeReport();
 }
 
 std::vector<MissingKernel> FindMissingKernels(const Program& program,
-                                              const LowerOptions& options) {
+                                              const HasKernel& has_kernel) {
   std::vector<MissingKernel> out;
   for (const GraphId g : LiveGraphs(program)) {
     for (const NodeId n : program.nodes(g)) {
       if (program.node(n).kind != NodeKind::kOp) continue;
       const std::string op(program.op_name(n));
-      if (options.has_kernel(op)) continue;
+      if (has_kernel(op)) continue;
       out.push_back({g, n, op, ModelLine(program, n)});
     }
   }

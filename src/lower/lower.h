@@ -32,10 +32,8 @@
 
 namespace tenon {
 
-struct LowerOptions {
-  // Whether the target has a kernel for an operator, "aten.add.Tensor".
-  std::function<bool(std::string_view op)> has_kernel;
-};
+// Whether the target has a kernel for an operator, "aten.add.Tensor".
+using HasKernel = std::function<bool(std::string_view op)>;
 
 struct LowerReport {
   uint32_t num_rewritten = 0;  // nodes that a rule replaced
@@ -45,9 +43,7 @@ struct LowerReport {
 // Changes `program`, which must hold all rules; so does the result. On failure
 // it is unchanged. Operators that are left without a kernel are no failure:
 // see FindMissingKernels.
-Expected<LowerReport> LowerProgram(Program* program,
-                                   const LowerOptions& options,
-                                   Diagnostics& diags);
+Expected<LowerReport> LowerProgram(Program* program, Diagnostics& diags);
 
 // A node whose operator has no kernel.
 struct MissingKernel {
@@ -57,6 +53,6 @@ struct MissingKernel {
   std::string line;  // of the model's source: "model.py:12, in forward"
 };
 std::vector<MissingKernel> FindMissingKernels(const Program& program,
-                                              const LowerOptions& options);
+                                              const HasKernel& has_kernel);
 
 }  // namespace tenon

@@ -118,9 +118,11 @@ class NodeBuilder {
   NodeId source_;
 };
 
-// A dimension counted from the end when negative.
-inline int64_t WrapDim(int64_t dim, int64_t rank) {
-  return dim < 0 ? dim + rank : dim;
+// A dimension counted from the end when negative; nullopt out of range.
+inline std::optional<size_t> FindDim(int64_t dim, int64_t rank) {
+  const int64_t at = dim < 0 ? dim + rank : dim;
+  if (at < 0 || at >= rank) return std::nullopt;
+  return static_cast<size_t>(at);
 }
 
 // `type` laid out without gaps, in the order of its dimensions.

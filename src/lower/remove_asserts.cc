@@ -14,7 +14,6 @@ constexpr std::string_view kAsserts[] = {
     "aten._assert_async.default",
     "aten.sym_constrain_range_for_size.default",
     "aten.sym_constrain_range.default",
-    "aten._print.default",
 };
 
 bool IsAssert(const Program& program, NodeId n) {

@@ -10,9 +10,10 @@ namespace {
 std::optional<Operand> IndicesAlong(NodeRewrite& r, size_t dim_arg,
                                     const Operand& index) {
   const auto dim = r.Int(dim_arg);
-  if (!r.tensor(0).valid() || !dim || r.type(0).rank() == 0) return {};
-  const int64_t at = WrapDim(*dim, r.type(0).rank());
-  std::vector<Operand> items(static_cast<size_t>(at));
+  if (!r.tensor(0).valid() || !dim) return {};
+  const auto at = FindDim(*dim, r.type(0).rank());
+  if (!at) return {};
+  std::vector<Operand> items(*at);
   items.push_back(index);
   return Operand::List(ListTag::kOptionalTensors, std::move(items));
 }
@@ -35,6 +36,7 @@ Rewritten IndexPut(NodeRewrite& r) {
   Shape opened = r.type(0).sizes;
   size_t count = 0;
   ValueId index;
+  if (indices.size() > opened.size()) return Rewritten::kSkip;
   for (size_t d = 0; d < indices.size(); ++d) {
     if (!indices[d].value.valid()) continue;
     const Type& type = r.program().type(indices[d].value);
@@ -119,9 +121,10 @@ Rewritten RepeatInterleave(NodeRewrite& r) {
   if (!r.tensor(0).valid() || !repeats || *repeats < 1) return Rewritten::kSkip;
   const auto given = r.Int(2);
   ValueId self = r.tensor(0);
-  int64_t dim = 0;
+  std::optional<size_t> dim = 0;
   if (given) {
-    dim = WrapDim(*given, r.type(0).rank());
+    dim = FindDim(*given, r.type(0).rank());
+    if (!dim) return Rewritten::kSkip;
   } else {
     const auto flat =
         r.build.Reshape(self, {r.build.ProductOf(r.type(0).sizes)});
@@ -129,11 +132,12 @@ Rewritten RepeatInterleave(NodeRewrite& r) {
     self = *flat;
   }
   Shape apart = r.program().type(self).sizes;
-  apart.insert(apart.begin() + dim + 1, SymInt::Literal(1));
+  apart.insert(apart.begin() + static_cast<ptrdiff_t>(*dim) + 1,
+               SymInt::Literal(1));
   const auto single = r.build.Reshape(self, apart);
   if (!single) return Rewritten::kSkip;
   Shape wide = apart;
-  wide[static_cast<size_t>(dim) + 1] = SymInt::Literal(*repeats);
+  wide[*dim + 1] = SymInt::Literal(*repeats);
   const auto list = r.build.Sizes(wide, {&self, 1});
   if (!list) return Rewritten::kSkip;
   const ValueId copies =

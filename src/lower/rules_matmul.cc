@@ -23,14 +23,14 @@ ValueId TransposedOf(const Program& program, ValueId v) {
   if (op == "aten.t_copy.default") return args[0].value();
   if (op == "aten.transpose_copy.int" && args.size() == 3 &&
       args[1].kind == ArgKind::kInt && args[2].kind == ArgKind::kInt) {
-    return WrapDim(args[1].i, 2) != WrapDim(args[2].i, 2) ? args[0].value()
+    return FindDim(args[1].i, 2) != FindDim(args[2].i, 2) ? args[0].value()
                                                           : ValueId();
   }
   if (op == "aten.permute_copy.default" && args.size() == 2 &&
       args[1].kind == ArgKind::kList) {
     const auto dims = program.args(args[1].list);
     const bool swaps = dims.size() == 2 && dims[0].kind == ArgKind::kInt &&
-                       WrapDim(dims[0].i, 2) == 1;
+                       FindDim(dims[0].i, 2) == size_t{1};
     return swaps ? args[0].value() : ValueId();
   }
   return ValueId();

@@ -114,8 +114,9 @@ Rewritten LogSumExp(NodeRewrite& r) {
   const DType dtype = r.type(0).dtype;
   Shape kept = r.type(0).sizes;
   for (const int64_t d : *dims) {
-    kept[static_cast<size_t>(WrapDim(d, r.type(0).rank()))] =
-        SymInt::Literal(1);
+    const auto at = FindDim(d, r.type(0).rank());
+    if (!at) return Rewritten::kSkip;
+    kept[*at] = SymInt::Literal(1);
   }
   const TypeId reduced = r.build.TensorType(dtype, kept);
   const TypeId flags = r.build.TensorType(DType::kBool, kept);
@@ -167,9 +168,10 @@ Rewritten VectorNorm(NodeRewrite& r) {
 
 // All elements in order of size: the first so many of them are all.
 Rewritten SortBy(NodeRewrite& r, int64_t dim, bool descending) {
-  if (!r.tensor(0).valid() || r.type(0).rank() == 0) return Rewritten::kSkip;
-  const Operand count =
-      r.build.Size(r.tensor(0), WrapDim(dim, r.type(0).rank()));
+  if (!r.tensor(0).valid()) return Rewritten::kSkip;
+  const auto at = FindDim(dim, r.type(0).rank());
+  if (!at) return Rewritten::kSkip;
+  const Operand count = r.build.Size(r.tensor(0), static_cast<int64_t>(*at));
   return r.Become("aten.topk.default",
                   {r.arg(0), count, Operand::Int(dim),
                    Operand::Bool(descending), Operand::Bool(true)});
@@ -192,17 +194,21 @@ Rewritten SortStable(NodeRewrite& r) {
 Rewritten Diff(NodeRewrite& r) {
   const auto n = r.Int(1), dim = r.Int(2);
   if (!r.tensor(0).valid() || !n || *n < 1 || *n > 16 || !dim ||
-      r.type(0).rank() == 0 || r.type(0).dtype == DType::kBool) {
+      r.type(0).dtype == DType::kBool || !FindDim(*dim, r.type(0).rank()) ||
+      r.result_type().rank() != r.type(0).rank()) {
     return Rewritten::kSkip;
   }
-  const auto at = static_cast<size_t>(WrapDim(*dim, r.type(0).rank()));
+  const size_t at = *FindDim(*dim, r.type(0).rank());
   const DType dtype = r.type(0).dtype;
   std::vector<ValueId> parts = {r.tensor(0)};
   if (r.tensor(3).valid()) parts.insert(parts.begin(), r.tensor(3));
   if (r.tensor(4).valid()) parts.push_back(r.tensor(4));
   Shape sizes = r.type(0).sizes;
   for (const ValueId part : parts) {
-    if (r.program().type(part).dtype != dtype) return Rewritten::kSkip;
+    if (r.program().type(part).dtype != dtype ||
+        r.program().type(part).rank() != r.type(0).rank()) {
+      return Rewritten::kSkip;
+    }
     if (part != r.tensor(0)) {
       sizes[at] = r.build.SumOf(sizes[at], r.program().type(part).sizes[at]);
     }

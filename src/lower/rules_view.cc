@@ -45,10 +45,10 @@ Rewritten MoveDim(NodeRewrite& r) {
   std::vector<int64_t> order(static_cast<size_t>(rank), -1);
   std::vector<bool> is_moved(static_cast<size_t>(rank), false);
   for (size_t i = 0; i < from->size(); ++i) {
-    const int64_t f = WrapDim((*from)[i], rank), t = WrapDim((*to)[i], rank);
-    if (f < 0 || f >= rank || t < 0 || t >= rank) return Rewritten::kSkip;
-    order[t] = f;
-    is_moved[f] = true;
+    const auto f = FindDim((*from)[i], rank), t = FindDim((*to)[i], rank);
+    if (!f || !t || is_moved[*f] || order[*t] >= 0) return Rewritten::kSkip;
+    order[*t] = static_cast<int64_t>(*f);
+    is_moved[*f] = true;
   }
   int64_t next = 0;
   for (int64_t& o : order) {
@@ -113,9 +113,11 @@ Rewritten SplitInto(NodeRewrite& r, int64_t dim) {
   if (!r.tensor(0).valid()) return Rewritten::kSkip;
   std::vector<Operand> sizes;
   const int64_t rank = r.type(0).rank();
-  const auto at = static_cast<size_t>(WrapDim(dim, rank));
+  const auto at = FindDim(dim, rank);
+  if (!at) return Rewritten::kSkip;
   for (size_t i = 0; i < r.num_results(); ++i) {
-    const SymInt size = r.result_type(i).sizes[at];
+    if (r.result_type(i).rank() != rank) return Rewritten::kSkip;
+    const SymInt size = r.result_type(i).sizes[*at];
     if (!size.is_literal()) return Rewritten::kSkip;
     sizes.push_back(Operand::Int(size.value));
   }
@@ -163,7 +165,11 @@ Rewritten PermuteOnes(NodeRewrite& r, const std::vector<int64_t>& dims) {
 Rewritten PermuteCopy(NodeRewrite& r) {
   auto dims = r.Ints(1);
   if (!dims || !r.tensor(0).valid()) return Rewritten::kSkip;
-  for (int64_t& d : *dims) d = WrapDim(d, r.type(0).rank());
+  for (int64_t& d : *dims) {
+    const auto at = FindDim(d, r.type(0).rank());
+    if (!at) return Rewritten::kSkip;
+    d = static_cast<int64_t>(*at);
+  }
   return PermuteOnes(r, *dims);
 }
 
@@ -174,7 +180,9 @@ Rewritten TransposeCopy(NodeRewrite& r) {
   if (rank == 0) return Same(r);
   std::vector<int64_t> dims(static_cast<size_t>(rank));
   std::iota(dims.begin(), dims.end(), 0);
-  std::swap(dims[WrapDim(*a, rank)], dims[WrapDim(*b, rank)]);
+  const auto first = FindDim(*a, rank), second = FindDim(*b, rank);
+  if (!first || !second) return Rewritten::kSkip;
+  std::swap(dims[*first], dims[*second]);
   return PermuteOnes(r, dims);
 }
 

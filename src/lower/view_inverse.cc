@@ -91,11 +91,15 @@ std::optional<ValueId> PutBack(NodeBuilder& build, NodeId n, uint32_t result,
     return build.Call("aten.transpose.int", {written, operand(1), operand(2)},
                       type);
   }
-  if (op == "aten.permute.default" && bound[1] != nullptr) {
+  if (op == "aten.permute.default" && bound[1] != nullptr &&
+      bound[1]->kind == ArgKind::kList) {
     std::vector<int64_t> inverse(static_cast<size_t>(rank), 0);
     int64_t at = 0;
     for (const Arg& item : program.args(bound[1]->list)) {
-      inverse[static_cast<size_t>(WrapDim(item.i, rank))] = at++;
+      const auto to =
+          item.kind == ArgKind::kInt ? FindDim(item.i, rank) : std::nullopt;
+      if (!to || at >= rank) return std::nullopt;
+      inverse[*to] = at++;
     }
     return build.Permute(written, inverse);
   }
@@ -108,12 +112,10 @@ std::optional<ValueId> PutBack(NodeBuilder& build, NodeId n, uint32_t result,
   if (op == "aten.narrow.default") {
     const auto start = operand(2), length = operand(3);
     if (!start.literal_int() || !length.literal_int()) return std::nullopt;
-    return build.Call(
-        "aten.slice_scatter.default",
-        {base, written, operand(1), start,
-         Operand::Int(*start.literal_int() + *length.literal_int()),
-         Operand::Int(1)},
-        type);
+    return build.Call("aten.slice_scatter.default",
+                      {base, written, operand(1), start,
+                       build.AddInts(start, length), Operand::Int(1)},
+                      type);
   }
   if (op == "aten.select.int") {
     return build.Call("aten.select_scatter.default",
@@ -127,10 +129,13 @@ std::optional<ValueId> PutBack(NodeBuilder& build, NodeId n, uint32_t result,
   }
   if (op == "aten.split.Tensor" || op == "aten.chunk.default" ||
       op == "aten.split_with_sizes.default") {
-    const int64_t dim = WrapDim(literal(2, 0), rank);
+    const auto found = FindDim(literal(2, 0), rank);
+    if (!found) return std::nullopt;
+    const auto dim = static_cast<int64_t>(*found);
     int64_t start = 0;
     for (uint32_t i = 0; i <= result; ++i) {
       const Type& part = program.type(program.node(n).results[i]);
+      if (part.rank() != rank) return std::nullopt;
       const SymInt size = part.sizes[static_cast<size_t>(dim)];
       if (!size.is_literal()) return std::nullopt;
       if (i < result) start += size.value;

@@ -70,7 +70,7 @@ graph @main(%x : f32[3, 3]) {
 )");
   const std::string before = Print(program);
   Diagnostics diags;
-  EXPECT_FALSE(LowerProgram(&program, ForStockKernels(), diags));
+  EXPECT_FALSE(LowerProgram(&program, diags));
   EXPECT_NE(diags.FirstError().find("aten.diagonal.default"), std::string::npos)
       << diags.ToString();
   EXPECT_EQ(Print(program), before);
@@ -101,8 +101,8 @@ meta #0 {
 }
 )");
   Diagnostics diags;
-  ASSERT_TRUE(LowerProgram(&program, ForStockKernels(), diags));
-  const auto missing = FindMissingKernels(program, ForStockKernels());
+  ASSERT_TRUE(LowerProgram(&program, diags));
+  const auto missing = FindMissingKernels(program, HasStockKernel);
   ASSERT_EQ(missing.size(), 1u);
   EXPECT_EQ(missing[0].line, "model.py:12, in forward");
 }

@@ -29,13 +29,9 @@ inline Program Parse(std::string_view text) {
   return std::move(*program);
 }
 
-inline LowerOptions ForStockKernels() {
-  LowerOptions options;
-  options.has_kernel = [](std::string_view op) {
-    return FindPteKernelOf(op) != nullptr || op.starts_with("_operator.") ||
-           op == "higher_order.cond";
-  };
-  return options;
+inline bool HasStockKernel(std::string_view op) {
+  return FindPteKernelOf(op) != nullptr || op.starts_with("_operator.") ||
+         op == "higher_order.cond";
 }
 
 inline std::string Print(const Program& program) {
@@ -117,10 +113,8 @@ inline Program Lowered(std::string_view text) {
   const Program source = Parse(text);
   Program program = source.Clone();
   Diagnostics diags;
-  EXPECT_TRUE(LowerProgram(&program, ForStockKernels(), diags))
-      << diags.ToString();
-  for (const MissingKernel& m :
-       FindMissingKernels(program, ForStockKernels())) {
+  EXPECT_TRUE(LowerProgram(&program, diags)) << diags.ToString();
+  for (const MissingKernel& m : FindMissingKernels(program, HasStockKernel)) {
     ADD_FAILURE() << "no kernel for " << m.op;
   }
   ExpectSame(RunTwice(program), RunTwice(source));
