@@ -33,6 +33,21 @@ struct Alias {
   bool is_certain = true;
 };
 
+// batch_norm(input, weight, bias, mean, var, training, momentum, eps, cudnn):
+// in training it moves the running statistics, which its schema doesn't say.
+constexpr uint32_t kMean = 3, kVar = 4, kTraining = 5, kEps = 7;
+
+bool IsTrainingBatchNorm(const Program& program, NodeId n) {
+  if (program.node(n).kind != NodeKind::kOp ||
+      program.op_name(n) != "aten.batch_norm.default") {
+    return false;
+  }
+  const auto args = program.args(n);
+  return args.size() > kEps && args[kMean].is_value() &&
+         args[kVar].is_value() && args[kTraining].kind == ArgKind::kBool &&
+         args[kTraining].i != 0;
+}
+
 class GraphFunctionalizer {
  public:
   GraphFunctionalizer(Program* program, GraphId graph, Diagnostics& diags)
@@ -45,7 +60,11 @@ class GraphFunctionalizer {
     for (const NodeId n : nodes) {
       TENON_TRY(ReadCurrent(n));
       if (program_.node(n).kind == NodeKind::kOutput) break;
-      TENON_TRY(IsInPlace(n) ? Write(n) : Define(n));
+      if (IsTrainingBatchNorm(program_, n)) {
+        TENON_TRY(WriteStatistics(n));
+      } else {
+        TENON_TRY(IsInPlace(n) ? Write(n) : Define(n));
+      }
     }
     if (graph_ == Program::kRoot) {
       TENON_TRY(StateOutputs());
@@ -165,10 +184,7 @@ class GraphFunctionalizer {
     const ValueId operand = program_.arg(node.args[0]).value();
     // The operand may be what stands for a tensor that was written: then that
     // is what the view is of.
-    const ValueId parent =
-        operand.index < name_of_.size() && name_of_[operand.index].valid()
-            ? name_of_[operand.index]
-            : operand;
+    const ValueId parent = TargetOf(operand);
     for (uint32_t i = 0; i < node.results.count; ++i) {
       Alias alias;
       alias.base = Of(parent).base;
@@ -202,10 +218,7 @@ class GraphFunctionalizer {
       }
     }
     const ValueId operand = program_.arg(node.args[0]).value();
-    const ValueId target =
-        operand.index < name_of_.size() && name_of_[operand.index].valid()
-            ? name_of_[operand.index]
-            : operand;
+    const ValueId target = TargetOf(operand);
     if (!Of(target).is_certain) {
       return Refuse(n, "it may or may not write a view");
     }
@@ -241,6 +254,34 @@ class GraphFunctionalizer {
       alias.version = VersionOf(alias.base);
       Of(node.results[0]) = alias;
     }
+    erased_.push_back(n);
+    return {};
+  }
+
+  // The tensor that a node's operand stands for.
+  ValueId TargetOf(ValueId operand) const {
+    return operand.index < name_of_.size() && name_of_[operand.index].valid()
+               ? name_of_[operand.index]
+               : operand;
+  }
+
+  Status WriteStatistics(NodeId n) {
+    const Node node = program_.node(n);
+    NodeBuilder build(&program_, graph_, n);
+    std::vector<Operand> operands;
+    for (uint32_t i = 0; i <= kEps; ++i) {
+      operands.emplace_back(program_.arg(node.args[i]));
+    }
+    const ValueId mean = operands[kMean].value, var = operands[kVar].value;
+    const TypeId row = build.TypeLike(mean);
+    const TypeId types[] = {build.TypeLike(node.results[0]), row, row, row,
+                            build.TypeLike(var)};
+    const auto results =
+        build.CallMany("aten._native_batch_norm_legit_functional.default",
+                       std::move(operands), types);
+    program_.ReplaceAllUses(node.results[0], results[0]);
+    TENON_TRY(SetCurrent(TargetOf(mean), results[3], n, &build));
+    TENON_TRY(SetCurrent(TargetOf(var), results[4], n, &build));
     erased_.push_back(n);
     return {};
   }
@@ -343,6 +384,7 @@ Status Functionalize(Program* program, Diagnostics& diags) {
       const OpSchema* schema =
           program->node(n).kind == NodeKind::kOp ? program->schema(n) : nullptr;
       if (schema != nullptr && schema->is_mutating()) writes = true;
+      if (IsTrainingBatchNorm(*program, n)) writes = true;
     }
     if (!writes) continue;
     TENON_TRY(GraphFunctionalizer(program, g, diags).Run());

@@ -159,6 +159,14 @@ Rewritten Matmul(NodeRewrite& r) {
   return BatchedMatmul(r, a, b);
 }
 
+// int8 by int8 as int32.
+Rewritten IntMm(NodeRewrite& r) {
+  if (!r.tensor(0).valid() || !r.tensor(1).valid()) return Rewritten::kSkip;
+  return r.Become("aten.mm.default",
+                  {r.build.Cast(r.tensor(0), DType::kInt32),
+                   r.build.Cast(r.tensor(1), DType::kInt32)});
+}
+
 Rewritten Mv(NodeRewrite& r) {
   return r.Become("aten.matmul.default", {r.arg(0), r.arg(1)});
 }
@@ -197,10 +205,10 @@ Rewritten Linear(NodeRewrite& r) {
 
 std::vector<RuleRow> MatmulRules() {
   return {
-      {"aten.mm.default", Mm},         {"aten.addmm.default", Addmm},
-      {"aten.matmul.default", Matmul}, {"aten.mv.default", Mv},
-      {"aten.dot.default", Mv},        {"aten.baddbmm.default", Baddbmm},
-      {"aten.linear.default", Linear},
+      {"aten.mm.default", Mm},           {"aten.addmm.default", Addmm},
+      {"aten.matmul.default", Matmul},   {"aten.mv.default", Mv},
+      {"aten._int_mm.default", IntMm},   {"aten.dot.default", Mv},
+      {"aten.baddbmm.default", Baddbmm}, {"aten.linear.default", Linear},
   };
 }
 

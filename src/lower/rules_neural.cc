@@ -213,19 +213,19 @@ Rewritten LayerNorm(NodeRewrite& r) {
 // (input, groups, weight, bias, eps, cudnn)
 Rewritten GroupNorm(NodeRewrite& r) {
   const auto groups = r.Int(1);
-  if (!r.tensor(0).valid() || !groups || r.type(0).rank() < 2 ||
-      !r.type(0).has_static_sizes()) {
+  if (!r.tensor(0).valid() || !groups || r.type(0).rank() < 2) {
     return Rewritten::kSkip;
   }
   const Shape sizes = r.type(0).sizes;
-  int64_t area = 1;
-  for (size_t d = 2; d < sizes.size(); ++d) area *= sizes[d].value;
-  return r.Done(FirstOfThree(
-      r, "aten.native_group_norm.default",
-      {r.arg(0), r.arg(2), r.arg(3), Operand::Int(sizes[0].value),
-       Operand::Int(sizes[1].value), Operand::Int(area), r.arg(1), r.arg(4)},
-      r.build.TensorType(r.type(0).dtype,
-                         {sizes[0], SymInt::Literal(*groups)})));
+  const SymInt area = r.build.ProductOf(Shape(sizes.begin() + 2, sizes.end()));
+  if (!sizes[1].is_literal() || !area.is_literal()) return Rewritten::kSkip;
+  return r.Done(
+      FirstOfThree(r, "aten.native_group_norm.default",
+                   {r.arg(0), r.arg(2), r.arg(3), r.build.Size(r.tensor(0), 0),
+                    Operand::Int(sizes[1].value), Operand::Int(area.value),
+                    r.arg(1), r.arg(4)},
+                   r.build.TensorType(r.type(0).dtype,
+                                      {sizes[0], SymInt::Literal(*groups)})));
 }
 
 // (input, shape, weight, eps): self / sqrt(mean(self^2) + eps) * weight

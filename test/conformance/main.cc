@@ -39,8 +39,8 @@ constexpr char kUsage[] =
     "                   --keep FOLDER leaves what was written there;\n"
     "                   --inline-limit N moves payloads of more bytes out of\n"
     "                   the tables\n"
-    "  export-pte MANIFEST  exported programs as .pte, with recorded calls, "
-    "into\n"
+    "  export-pte MANIFEST|N  exported or generated programs as .pte, with "
+    "calls, into\n"
     "                   --keep FOLDER\n"
     "  broken MANIFEST  damaged files, to be refused with an error\n"
     "                   --known FILE tells it: rule, place and message\n"
@@ -123,7 +123,10 @@ int Main(int argc, char** argv) {
                   command->options);
   }
   if (command && command->kind == "export-pte" && !command->keep.empty()) {
-    return RunExportPte(command->path, command->keep, command->options);
+    // A number stands for so many generated programs.
+    const auto count = ParsePositive(command->path.c_str());
+    return count ? RunExportRandom(*count, command->keep, command->options)
+                 : RunExportPte(command->path, command->keep, command->options);
   }
   if (command && command->kind == "broken") {
     return RunBroken(command->path, command->known, command->options);

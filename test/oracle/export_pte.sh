@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # What the stock ExecuTorch runtime computes from the .pte that Tenon exports.
 #
-#   test/oracle/export_pte.sh BUILD SHARED [MANIFEST...]
+#   test/oracle/export_pte.sh BUILD SHARED [MANIFEST|N...]
 #
 # Exports every program of the corpus (or of the manifests named) to a .pte and
 # runs it in the stock C++ runtime, with full verification, on the recorded
 # calls; programs with state on all calls in a row, too. Outputs must be those
-# that PyTorch recorded. What Tenon refuses to export is counted by reason. The
+# that PyTorch recorded. A number stands for so many generated programs, judged
+# by the reference executor. What Tenon refuses to export is counted by reason. The
 # runner is built once, into BUILD/pte_runner. Ends with "N passed, N failed".
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,7 +16,7 @@ shared=$(realpath "$2")
 shift 2
 manifests=("$@")
 if [ ${#manifests[@]} -eq 0 ]; then
-  manifests=("$shared"/corpus/pt2/*/manifest.json)
+  manifests=("$shared"/corpus/pt2/*/manifest.json 300)
 fi
 
 python=$("$shared/oracle/setup.sh" executorch) || exit 1
@@ -35,6 +36,7 @@ passed=0
 failed=0
 for manifest in "${manifests[@]}"; do
   name=$(basename "$(dirname "$manifest")")
+  [[ "$manifest" =~ ^[0-9]+$ ]] && name=generated
   [ "$name" = broken ] && continue
   echo "== $name"
   mkdir "$work/$name"

@@ -15,7 +15,9 @@
 #include "executorch/export_pte.h"
 #include "formats/pt2/pt2.h"
 #include "formats/tensor/safetensors.h"
+#include "runtime/draw_inputs.h"
 #include "runtime/session.h"
+#include "testing/generator.h"
 
 namespace tenon::conformance {
 namespace {
@@ -269,6 +271,65 @@ class ExportCheck {
 };
 
 }  // namespace
+
+namespace {
+
+// A generated program and what the reference executor makes of two calls.
+CheckResult CheckRandom(uint64_t seed, const fs::path& keep) {
+  const std::string name = "random" + std::to_string(seed);
+  StepReport report(name);
+  testing::GeneratorOptions options;
+  options.shape = testing::ProgramShape::kRandom;
+  options.num_nodes = 10 + seed % 50;
+  options.seed = seed;
+  const auto program = std::make_shared<const Program>(
+      testing::GenerateProgram(options, std::make_shared<Context>()));
+  Diagnostics diags;
+  if (!ExportPte(*program, keep / (name + ".pte"), PteExportOptions(), diags)) {
+    if (!diags.has_errors()) report.Fail("export", "says nothing");
+    for (const Diagnostic& d : diags.all()) {
+      if (d.severity != Severity::kError) continue;
+      report.Skip("export", std::string(RuleId(d.rule)) + ": " + d.message);
+      break;
+    }
+    return std::move(report).Finish();
+  }
+  auto session = Session::Load(program, SessionOptions(), diags);
+  Safetensors in, want;
+  for (uint64_t call = 0; session && call < 2; ++call) {
+    DrawOptions draw;
+    draw.seed = seed * 2 + call;
+    const auto inputs = DrawInputs(*program, draw, diags);
+    if (!inputs) break;
+    const std::string prefix = call == 0 ? "" : std::to_string(call) + "/";
+    AddArrays(*inputs, prefix + "in.", &in);
+    const auto got = (*session)->RunFlat(Copies(*inputs), diags);
+    if (!got) break;
+    AddArrays(*got, prefix + "out.", &want);
+  }
+  if (diags.has_errors() ||
+      !WriteSafetensors(keep / (name + ".in"), in, diags) ||
+      !WriteSafetensors(keep / (name + ".want"), want, diags)) {
+    report.Skip("run", diags.FirstError());
+    return std::move(report).Finish();
+  }
+  std::ofstream(keep / (name + ".json"))
+      << "{\"rtol\": 1e-3, \"atol\": 1e-4, \"runs\": [{\"in\": \"" << name
+      << ".in\", \"want\": \"" << name
+      << ".want\", \"what\": \"the reference executor\"}]}\n";
+  return std::move(report).Finish();
+}
+
+}  // namespace
+
+int RunExportRandom(uint64_t count, const std::string& keep,
+                    const RunOptions& options) {
+  std::error_code error;
+  fs::create_directories(keep, error);
+  return RunEntries(
+      count, [](size_t i) { return "random" + std::to_string(i); },
+      [&](size_t i) { return CheckRandom(i, keep); }, options);
+}
 
 int RunExportPte(const std::string& manifest, const std::string& keep,
                  const RunOptions& options) {

@@ -1,6 +1,7 @@
 // Exported programs as .pte: what Tenon writes, for a runtime to judge.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "conformance/pt2/run.h"
@@ -23,5 +24,10 @@ namespace tenon::conformance {
 // reason" that says why.
 int RunExportPte(const std::string& manifest, const std::string& keep,
                  const RunOptions& options);
+
+// The same of so many generated programs; the reference executor says what two
+// calls in a row give.
+int RunExportRandom(uint64_t count, const std::string& keep,
+                    const RunOptions& options);
 
 }  // namespace tenon::conformance

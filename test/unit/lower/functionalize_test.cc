@@ -48,6 +48,21 @@ graph @main(%n : i64[] = buffer "n", %x : f32[2]) {
   EXPECT_EQ(program.signature.outputs[0].kind, OutputKind::kBufferMutation);
 }
 
+TEST(Functionalize, BatchNormInTrainingMovesItsStatistics) {
+  const Program program = Lowered(R"(
+storage @0 = 8 bytes hex"0000000000000000"
+storage @1 = 8 bytes hex"0000803f0000803f"
+buffer "mean" : f32[2] = @0
+buffer "var" : f32[2] = @1
+graph @main(%m : f32[2] = buffer "mean", %v : f32[2] = buffer "var", %x : f32[3, 2, 4]) {
+  %y : f32[3, 2, 4] = aten.batch_norm.default(%x, None, None, %m, %v, True, 0.25, 0.001, False)
+  %z : f32[2] = aten.neg.default(%m)
+  return (%y, %z)
+}
+)");
+  EXPECT_EQ(program.signature.outputs.size(), 4u);
+}
+
 TEST(Functionalize, AnInputThatIsWrittenIsOne) {
   const Program program = Lowered(R"(
 graph @main(%x : f32[2]) {
