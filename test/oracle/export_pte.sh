@@ -16,7 +16,7 @@ shared=$(realpath "$2")
 shift 2
 manifests=("$@")
 if [ ${#manifests[@]} -eq 0 ]; then
-  manifests=("$shared"/corpus/pt2/*/manifest.json 300)
+  manifests=("$shared"/corpus/pt2/*/manifest.json 150)
 fi
 
 python=$("$shared/oracle/setup.sh" executorch) || exit 1
