@@ -11,6 +11,7 @@
 #include "formats/pt2/write_model.h"
 #include "formats/pte/kernels.h"
 #include "formats/pte/verify_pte.h"
+#include "interpreter/interpreter.h"
 #include "lower/lower.h"
 #include "passes/fold_constants.h"
 #include "passes/remove_dead_code.h"
@@ -44,7 +45,9 @@ Status CheckKernels(const Program& program, Diagnostics& diags) {
       FindMissingKernels(program, CanEmit);
   if (missing.empty()) return {};
   std::vector<std::string> ops;
+  bool runs_elsewhere = true;
   for (const MissingKernel& m : missing) {
+    runs_elsewhere &= WhyNotInterpretable(program, m.node).empty();
     if (std::find(ops.begin(), ops.end(), m.op) == ops.end()) {
       ops.push_back(m.op);
     }
@@ -56,12 +59,16 @@ Status CheckKernels(const Program& program, Diagnostics& diags) {
       Place::Node(program.Describe(missing[0].graph, missing[0].node)));
   error << missing.size() << (missing.size() == 1 ? " node has" : " nodes have")
         << " no kernel in the stock runtime: " << list
-        << "; backends cpu and reference run them, in a .pt2";
+        << (runs_elsewhere
+                ? "; backends cpu and reference run them, in a .pt2"
+                : "; not all of them have one in Tenon's other backends");
   constexpr size_t kMaxNotes = 50;
   for (size_t i = 0; i < missing.size() && i < kMaxNotes; ++i) {
     const MissingKernel& m = missing[i];
+    const std::string why = WhyNotInterpretable(program, m.node);
     error.Note(Place::Node(program.Describe(m.graph, m.node)),
-               m.op + (m.line.empty() ? "" : ", from " + m.line));
+               m.op + (m.line.empty() ? "" : ", from " + m.line) +
+                   (why.empty() ? "" : "; other backends: " + why));
   }
   return Failure{};
 }

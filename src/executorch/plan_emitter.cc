@@ -275,13 +275,6 @@ bool PlanEmitter::EmitState(ValueId input, StateId state, bool is_written) {
   MemoryBlock block;
   block.size_bytes = *bytes;
   if (is_written) {
-    for (const StateEntry& other : program_.state.entries) {
-      if (&other == &entry || other.storage != entry.storage) continue;
-      diags_.Error(Rule::kUnsupported, place)
-          << "is written and shares its storage with '"
-          << program_.view(other.fqn) << "'";
-      return false;
-    }
     block.is_state = true;
     PteTensorExtra extra;
     extra.name = std::string(program_.view(entry.fqn));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,9 +61,36 @@ Status StoreAgain(StateId id, Program* program, Diagnostics& diags) {
   return {};
 }
 
+// Two names of one storage can't lie in two places when one of them is written.
+Status CheckWrittenState(const Program& program, Diagnostics& diags) {
+  const auto is_written = [&](StateId id) {
+    return std::any_of(
+        program.signature.outputs.begin(), program.signature.outputs.end(),
+        [&](const OutputSpec& o) {
+          return o.state == id && (o.kind == OutputKind::kBufferMutation ||
+                                   o.kind == OutputKind::kParameterMutation);
+        });
+  };
+  for (const InputSpec& a : program.signature.inputs) {
+    if (!a.state.valid() || !is_written(a.state)) continue;
+    const StateEntry& written = program.state.get(a.state);
+    for (const InputSpec& b : program.signature.inputs) {
+      if (!b.state.valid() || b.state == a.state) continue;
+      const StateEntry& other = program.state.get(b.state);
+      if (other.storage != written.storage) continue;
+      return diags.Error(Rule::kUnsupported,
+                         Place::Node(std::string(program.view(written.fqn))))
+             << "is written and shares its storage with '"
+             << program.view(other.fqn) << "', which is read";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status LayOutContiguously(Program* program, Diagnostics& diags) {
+  TENON_TRY(CheckWrittenState(*program, diags));
   Context* context = &program->context();
   for (size_t i = 0; i < program->state.entries.size(); ++i) {
     const StateEntry& entry = program->state.entries[i];

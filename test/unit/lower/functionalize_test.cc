@@ -91,6 +91,25 @@ graph @main(%x : f32[3, 3]) {
   EXPECT_EQ(Print(program), before);
 }
 
+// A copy of one of them wouldn't see the write.
+TEST(Lower, J_9_StateThatIsWrittenByTwoNamesIsRefused) {
+  Program program = Parse(R"(
+storage @0 = 16 bytes hex"0000803f000000400000404000008040"
+buffer "a" : f32[2, 2] = @0
+buffer "b" : f32[2, 2] strides [1, 2] = @0
+graph @main(%a : f32[2, 2] = buffer "a", %b : f32[2, 2] strides [1, 2] = buffer "b", %x : f32[2, 2]) {
+  %n : f32[2, 2] = aten.add_.Tensor(%a, %x)
+  %y : f32[2, 2] strides [1, 2] = aten.neg.default(%b)
+  return (%y)
+}
+)");
+  Diagnostics diags;
+  EXPECT_FALSE(LowerProgram(&program, diags));
+  EXPECT_NE(diags.FirstError().find("shares its storage with 'b'"),
+            std::string::npos)
+      << diags.ToString();
+}
+
 TEST(Lower, WrappersGiveWayToWhatTheyHold) {
   const Program program = Lowered(R"(
 graph @main(%x : f32[2]) {
