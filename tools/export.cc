@@ -3,6 +3,7 @@
 
 #include "backend_options.h"
 #include "console.h"
+#include "export_pte.h"
 #include "picture.h"
 #include "read_program.h"
 #include "report_text.h"
@@ -17,7 +18,9 @@ namespace {
 
 constexpr std::array kOwnOptions = {
     Option{"--output", 'o', "FILE",
-           "The .pt2 to write, or a .tenon for the text form. Required."},
+           "The .pt2 to write, or a .tenon for the text form; for backend "
+           "portable "
+           "a .pte. Required."},
     kTorchOption,
     Option{"--no-fallback", 0, "",
            "Fails when a backend can't compile a region, instead of leaving "
@@ -42,6 +45,9 @@ constexpr std::array kOwnOptions = {
            "included, and reports the largest difference of each output, "
            "mutation and region; ends with 1 when one isn't tolerated."},
     Option{"--seed", 's', "S", "For --random-cut and --try. Default: 0."},
+    Option{"--bound", 0, "SYMBOL=MAX",
+           "The largest value of a size for backend portable, which plans "
+           "memory for it. Repeatable."},
     Option{"--method", 'm', "NAME",
            "The method to read. Default: 'model', or the only one."},
 };
@@ -88,6 +94,7 @@ ExitCode Run(const CommandLine& line, Console& console) {
   if (!line.Has("--output")) {
     return FailUsage("option --output is missing: where to write", console);
   }
+  if (IsForPortable(line)) return ExportToPte(line, console);
   Diagnostics diags;
   const auto options = OptionsOf(line, console, diags);
   const auto context = std::make_shared<Context>();
@@ -164,7 +171,8 @@ const Verb kExportVerb = {
     "tenon export model.pt2 -o old.pt2 --backend none --torch 2.7\n"
     "tenon export model.pt2 -o small.pt2 -b none --fold-constants "
     "--remove-dead-code\n"
-    "tenon export model.pt2 -o gpu.pt2 -b none --device cuda:0\n",
+    "tenon export model.pt2 -o gpu.pt2 -b none --device cuda:0\n"
+    "tenon export model.pt2 -o model.pte -b portable\n",
     kOptions,
     Run};
 

@@ -4,6 +4,7 @@
 //           is compared with what PyTorch recorded
 //   pte     PATH is a manifest of ExecuTorch programs, read, checked, written
 //           and read again
+//   export-pte  PATH is a manifest of exported programs, written as .pte
 //   broken  PATH is a manifest of damaged files; --known FILE says what is
 //           said of each
 //   hybrid  PATH is a folder of hybrid graphs with recorded calls
@@ -24,6 +25,7 @@
 #include "conformance/pt2/broken.h"
 #include "conformance/pt2/run.h"
 #include "conformance/pt2/side_by_side.h"
+#include "conformance/pte/export.h"
 #include "conformance/pte/pte.h"
 
 namespace tenon::conformance {
@@ -37,6 +39,9 @@ constexpr char kUsage[] =
     "                   --keep FOLDER leaves what was written there;\n"
     "                   --inline-limit N moves payloads of more bytes out of\n"
     "                   the tables\n"
+    "  export-pte MANIFEST|N  exported or generated programs as .pte, with "
+    "calls, into\n"
+    "                   --keep FOLDER\n"
     "  broken MANIFEST  damaged files, to be refused with an error\n"
     "                   --known FILE tells it: rule, place and message\n"
     "  hybrid FOLDER    hybrid graphs: joined, run, written; or refused\n"
@@ -137,6 +142,12 @@ int Main(int argc, char** argv) {
   if (command && command->kind == "pte") {
     return RunPte(command->path, command->keep, command->inline_limit_bytes,
                   command->options);
+  }
+  if (command && command->kind == "export-pte" && !command->keep.empty()) {
+    // A number stands for so many generated programs.
+    const auto count = ParsePositive(command->path.c_str());
+    return count ? RunExportRandom(*count, command->keep, command->options)
+                 : RunExportPte(command->path, command->keep, command->options);
   }
   if (command && command->kind == "broken") {
     return RunBroken(command->path, command->known, command->options);

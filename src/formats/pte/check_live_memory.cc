@@ -158,8 +158,8 @@ class LiveMemoryCheck {
   void Check() {
     effects_ = Effects(check_, check_.plan.chains[chain_]).Take();
     const bool is_checked = effects_.size() == instructions_.size() &&
-                            FindSlots() && FindBlocks() && FindLive() &&
-                            CheckAll();
+                            FindSlots() && FindBlocks() && FindViews() &&
+                            FindLive() && CheckAll();
     if (is_checked) return;
     check_.diags.Warning(Rule::kLintPte02, check_.Here())
         << "not checked to the end: " << instructions_.size()
@@ -168,7 +168,6 @@ class LiveMemoryCheck {
 
  private:
   bool CheckAll() {
-    FindViews();
     for (size_t b = 0; b < block_begins_.size(); ++b) CheckBlock(b);
     CheckInputs();
     return steps_ <= kMaxSteps;
@@ -218,7 +217,7 @@ class LiveMemoryCheck {
   }
 
   // Tensors that nothing gives a value, by the place where they lie.
-  void FindViews() {
+  bool FindViews() {
     std::vector<bool> is_defined(num_values_);
     for (const int32_t input : check_.plan.inputs) is_defined[input] = true;
     for (const Effect& e : effects_) {
@@ -231,6 +230,7 @@ class LiveMemoryCheck {
       if (is_defined[v] || slots_[v].empty() || t->data_index > 0) continue;
       views_.insert({*slots_[v].begin(), static_cast<int32_t>(v)});
     }
+    return true;
   }
 
   // Calls visit(view) for the views that a write of `v` gives their value.
@@ -323,7 +323,10 @@ class LiveMemoryCheck {
     if (block + 1 == block_begins_.size()) {
       // The method's end: the results, and what the next call finds.
       add(live_[0]);
-      for (const int32_t input : check_.plan.inputs) live[input] = false;
+      for (const int32_t input : check_.plan.inputs) {
+        live[input] = false;
+        ForEachView(input, [&](int32_t view) { live[view] = false; });
+      }
       for (const int32_t output : check_.plan.outputs) live[output] = true;
       return live;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 
 #include "support/assert.h"
 
@@ -60,6 +61,18 @@ const PteKernel* FindPteKernel(std::string_view name) {
       kernels.begin(), kernels.end(), name,
       [](const PteKernel& k, std::string_view n) { return k.name < n; });
   return found == kernels.end() || found->name != name ? nullptr : &*found;
+}
+
+const PteKernel* FindPteKernelOf(std::string_view functional) {
+  static const auto by_functional = [] {
+    std::unordered_map<std::string_view, const PteKernel*> table;
+    for (const PteKernel& kernel : AllKernels()) {
+      if (!kernel.functional.empty()) table[kernel.functional] = &kernel;
+    }
+    return table;
+  }();
+  const auto found = by_functional.find(functional);
+  return found == by_functional.end() ? nullptr : found->second;
 }
 
 }  // namespace tenon

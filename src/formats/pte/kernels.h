@@ -36,5 +36,8 @@ struct PteKernel {
 // Null when no stock kernel has that name. The result lives forever.
 // Thread-safe.
 const PteKernel* FindPteKernel(std::string_view name);
+// The one that writes what an operator of PyTorch returns, "aten.add.Tensor";
+// null when there is none. The same holds of it.
+const PteKernel* FindPteKernelOf(std::string_view functional);
 
 }  // namespace tenon

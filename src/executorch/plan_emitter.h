@@ -1,0 +1,123 @@
+// One lowered program as the values and instructions of a method.
+//
+// A value of the program is a value of the plan; views and results in place are
+// further values over the same memory. What a kernel writes is an out tensor of
+// its own. Nested graphs are laid into the one chain of instructions: their
+// inputs are the operands themselves, and what a branch gives is written where
+// the caller reads it, so that no value ever stands for the memory of another
+// (the stock exporter moves handles there, and miscompiles two conditionals in
+// a row).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "diag/diagnostics.h"
+#include "executorch/plan_draft.h"
+#include "executorch/size_bounds.h"
+#include "executorch/stored_data.h"
+#include "ir/program.h"
+#include "support/expected.h"
+
+namespace tenon::executorch {
+
+// Nothing for dtypes that no kernel takes.
+std::optional<PteScalarType> ToPteType(DType dtype);
+// Nothing when the number doesn't fit.
+std::optional<uint64_t> BytesOf(const PteTensor& tensor);
+// Whether the runtime has a primitive for one of Python's functions on numbers.
+bool HasPrimitive(std::string_view python);
+
+class PlanEmitter {
+ public:
+  // The program is lowered and holds all rules. Bytes of constants and state go
+  // to the two collections.
+  // Bounds of sizes are those of the program, and `limits` (export_pte.h).
+  PlanEmitter(const Program& program,
+              const std::map<std::string, int64_t>& limits,
+              StoredData* constants, StoredData* mutable_data,
+              Diagnostics& diags);
+
+  // The plan with its memory. Reports everything that can't be written.
+  Expected<PtePlan> Emit();
+
+  // How many mutations are written in place, and how many are copied back.
+  uint32_t num_in_place() const { return num_in_place_; }
+  uint32_t num_copied_back() const { return num_copied_back_; }
+
+ private:
+  // plan_emitter.cc: inputs, outputs, graphs.
+  bool EmitInputs();
+  bool EmitInput(uint32_t i);
+  bool EmitState(ValueId input, StateId state, bool is_written);
+  bool EmitOutputs();
+  bool EmitGraph(GraphId graph);
+  bool EmitNode(GraphId graph, NodeId n);
+  bool EmitView(GraphId graph, NodeId n);
+  std::optional<PteTensor> TensorOf(const Type& type, const Place& place);
+  // A new tensor in planned memory for a result, or where it lies in place.
+  std::optional<int32_t> NewResult(GraphId graph, NodeId n, ValueId v);
+  // A number that instructions set.
+  int32_t NewScalar(const Type& type);
+
+  // emit_kernel.cc: kernel calls and their arguments.
+  bool EmitKernel(GraphId graph, NodeId n);
+  bool EmitRuntimeKernel(GraphId graph, NodeId n, const PteKernel& kernel);
+  std::optional<int32_t> EmitArg(GraphId graph, NodeId n,
+                                 const SchemaArg& parameter, const Arg* arg);
+  std::optional<int32_t> EmitDefault(const SchemaArg& parameter);
+  std::optional<int32_t> EmitList(GraphId graph, NodeId n,
+                                  const SchemaArg& parameter, const Arg& arg);
+  // A literal, or the index of a value.
+  std::optional<int32_t> EmitScalarArg(const SchemaArg& parameter,
+                                       const Arg& arg);
+  int32_t EmitInts(const std::vector<int32_t>& items);
+
+  // emit_scalar.cc: Python's functions on numbers.
+  bool EmitScalarNode(GraphId graph, NodeId n);
+  bool EmitNotEqual(GraphId graph, NodeId n);
+  int32_t CallPrimitive(std::string_view name, std::vector<int32_t> args,
+                        PteContent result);
+
+  // emit_control.cc
+  bool EmitCond(GraphId graph, NodeId n);
+  bool EmitWhile(GraphId graph, NodeId n);
+  bool EmitScan(GraphId graph, NodeId n);  // emit_scan.cc; map, too
+  std::optional<int32_t> NewPlace(GraphId graph, NodeId n, ValueId v);
+  void CarryOver(const std::vector<int32_t>& from,
+                 const std::vector<int32_t>& to);
+  bool BindOperands(GraphId graph, NodeId n, GraphId body,
+                    const std::vector<ArgId>& operands);
+  // The graph's nodes, its outputs written to `targets`.
+  bool EmitBody(GraphId body, const std::vector<int32_t>& targets);
+  bool StoreTo(GraphId graph, const Arg& source, int32_t target);
+  int32_t AlwaysFalse();
+
+  bool Refuse(GraphId graph, NodeId n, Rule rule, const std::string& why);
+  Place PlaceOf(GraphId graph, NodeId n) const {
+    return Place::Node(program_.Describe(graph, n));
+  }
+  int32_t IndexOf(ValueId v) const { return index_of_[v.index]; }
+  void SetIndex(ValueId v, int32_t index) { index_of_[v.index] = index; }
+
+  const Program& program_;
+  StoredData* constants_;
+  StoredData* mutable_data_;
+  Diagnostics& diags_;
+  SizeBounds bounds_;
+  PlanDraft draft_;
+  std::vector<int32_t> index_of_;   // by value; -1: not emitted
+  std::vector<int32_t> target_of_;  // by value: where it has to lie, or -1
+  std::vector<ValueId> in_place_;   // by value (in_place.h)
+  int32_t always_false_ = -1;
+  int depth_ = 0;
+  uint32_t num_in_place_ = 0, num_copied_back_ = 0;
+};
+
+}  // namespace tenon::executorch

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# What the stock ExecuTorch runtime computes from the .pte that Tenon exports.
+#
+#   test/oracle/export_pte.sh BUILD SHARED [MANIFEST|N...]
+#
+# Exports every program of the corpus (or of the manifests named) to a .pte and
+# runs it in the stock C++ runtime, with full verification, on the recorded
+# calls; programs with state on all calls in a row, too. Outputs must be those
+# that PyTorch recorded. A number stands for so many generated programs, judged
+# by the reference executor. What Tenon refuses to export is counted by reason. The
+# runner is built once, into BUILD/pte_runner. Ends with "N passed, N failed".
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$(realpath "$1")
+shared=$(realpath "$2")
+shift 2
+manifests=("$@")
+if [ ${#manifests[@]} -eq 0 ]; then
+  manifests=("$shared"/corpus/pt2/*/manifest.json 150)
+fi
+
+python=$("$shared/oracle/setup.sh" executorch) || exit 1
+environment=$(dirname "$(dirname "$(dirname "$python")")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+if ! { cmake -G Ninja -S "$shared/oracle/pte_runner" -B "$build/pte_runner" \
+    -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_PREFIX_PATH="$environment/wheel/executorch" &&
+  cmake --build "$build/pte_runner"; } >"$work/log" 2>&1; then
+  tail -n 20 "$work/log"
+  echo "0 passed, 1 failed"
+  exit 1
+fi
+passed=0
+failed=0
+for manifest in "${manifests[@]}"; do
+  name=$(basename "$(dirname "$manifest")")
+  [[ "$manifest" =~ ^[0-9]+$ ]] && name=generated
+  [ "$name" = broken ] && continue
+  echo "== $name"
+  mkdir "$work/$name"
+  "$build/conformance" export-pte "$manifest" --keep "$work/$name" \
+    >"$work/lines"
+  "$python" "$here/run_exported.py" "$build/pte_runner/pte_runner" \
+    "$build/tenon" "$work/$name" "$work/lines" | tee "$work/verdict"
+  read -r p f < <(tail -n 1 "$work/verdict" | awk '{print $1, $3}')
+  passed=$((passed + p))
+  failed=$((failed + f))
+  rm -r "${work:?}/$name"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
