@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "conformance/ops/compare.h"
+#include "conformance/ops/lowered.h"
 #include "conformance/ops/records.h"
 #include "conformance/ops/types.h"
 #include "kernels/kernel.h"
@@ -25,6 +26,7 @@ struct Counts {
   int failed = 0;
   int skipped = 0;
   TypeCounts types;
+  LoweredCounts lowered;
 };
 
 std::vector<std::string> OperatorNames(const std::string& folder,
@@ -166,7 +168,8 @@ std::string CompareMutated(element record, const OpSchema& schema,
 // "" when the kernel did what the record says, and the type rules say what it
 // gave.
 std::string Replay(element record, const OpSchema& schema, Kernel kernel,
-                   const Safetensors& storages, TypeCounts* types) {
+                   const Safetensors& storages, TypeCounts* types,
+                   LoweredCounts* lowered) {
   Call call;
   std::string error = DecodeCall(record, schema, storages, &call);
   const bool want_error = record["error"].error() == simdjson::SUCCESS;
@@ -190,6 +193,12 @@ std::string Replay(element record, const OpSchema& schema, Kernel kernel,
   how.tolerance = {NumberOr(record, "rtol", 0), NumberOr(record, "atol", 0)};
   how.arguments = &call.arguments;
   error = CompareResults(record, schema, kernel_call.results(), how);
+  if (error.empty() && !HasTie(record, 0)) {
+    const double rtol = std::max(how.tolerance.rtol, 1e-4);
+    const double atol = std::max(how.tolerance.atol, 1e-5);
+    error = CompareLowered(schema, call.args, call.present,
+                           kernel_call.results(), rtol, atol, lowered);
+  }
   return error.empty() ? CompareMutated(record, schema, kernel_call, how)
                        : error;
 }
@@ -218,13 +227,15 @@ bool ReplayOperator(const std::string& folder, const std::string& name,
       ++counts->skipped;
       why = "skipped";
     } else if (expected != known.end()) {
-      const bool differs =
-          !Replay(record, *schema, kernel, *storages, &counts->types).empty();
+      const bool differs = !Replay(record, *schema, kernel, *storages,
+                                   &counts->types, &counts->lowered)
+                                .empty();
       ++(differs ? counts->skipped : counts->failed);
       why = differs ? "skipped"
                     : "passes, but is listed as failing: " + expected->second;
     } else {
-      why = Replay(record, *schema, kernel, *storages, &counts->types);
+      why = Replay(record, *schema, kernel, *storages, &counts->types,
+                   &counts->lowered);
       ++(why.empty() ? counts->passed : counts->failed);
       if (why.empty() && verbose) why = "ok";
     }
@@ -280,6 +291,8 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
     std::printf(
         "types of results: %d calls said whole, %d in part, %d not at all\n",
         counts.types.complete, counts.types.partial, counts.types.open);
+    std::printf("lowered: %d calls agree, %d are refused\n",
+                counts.lowered.agreed, counts.lowered.refused);
     std::printf("%d passed, %d failed, %d skipped\n", counts.passed,
                 counts.failed, counts.skipped);
   }
