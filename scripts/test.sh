@@ -21,6 +21,8 @@ run_part "golden cases" test/run_cases.py --tenon $build/tenon
 run_part "programs in test/data" $build/conformance pt2 test/data/manifest.json
 run_part "hybrid graphs in test/data" $build/conformance hybrid test/data/hybrid
 run_part "quantised operators" $build/conformance ops test/data/ops
+run_part "programs in test/data as .pte" $build/conformance export-pte \
+  test/data/manifest.json --keep $build/exported_pte
 if [ -e $shared/corpus/pt2/slice.json ]; then
   run_part "programs of the corpus" \
     $build/conformance pt2 $shared/corpus/pt2/slice.json

@@ -177,6 +177,10 @@ Rewritten Baddbmm(NodeRewrite& r) {
   const TypeId type = r.build.TypeLike(r.result());
   const ValueId product =
       r.build.Call("aten.bmm.default", {r.arg(1), r.arg(2)}, type);
+  // What is times 0 isn't even read: it may be no number.
+  if (r.Number(3) == 0.0) {
+    return r.Become("aten.mul.Scalar", {product, r.arg(4)});
+  }
   ValueId self = r.tensor(0);
   if (!IsOne(r, 3)) {
     self = r.build.Call("aten.mul.Scalar", {self, r.arg(3)},

@@ -84,7 +84,9 @@ RewriteRule Binary(std::string_view scalar_op) {
     if (!a.valid() || !b.valid() || r.type(0).dtype == r.type(1).dtype) {
       return Rewritten::kSkip;
     }
-    const DType common = CommonDType(r, a, b);
+    DType common = CommonDType(r, a, b);
+    // Integers that are divided are floating-point numbers first.
+    if (IsFloating(r.result_type().dtype)) common = r.result_type().dtype;
     if (common == DType::kUnknown || IsComplex(common)) return Rewritten::kSkip;
     std::vector<Operand> args = r.FirstArgs(r.num_args());
     args[0] = r.build.Cast(a, common);
@@ -323,17 +325,38 @@ RewriteRule AddCombined(std::string_view op) {
   };
 }
 
-// start + weight * (end - start)
+// start + weight * (end - start) from start, for weights below a half; from end
+// for others, so that a weight of 1 gives just that.
 Rewritten Lerp(NodeRewrite& r) {
-  if (!r.tensor(0).valid() || !r.tensor(1).valid()) return Rewritten::kSkip;
-  Chain c(r);
-  if (r.type(0).sizes != r.type(1).sizes) return Rewritten::kSkip;
-  const ValueId gap = c("aten.sub.Tensor", {r.arg(1), r.arg(0)});
-  if (IsNumber(r, 2)) {
-    return r.Become("aten.add.Tensor", {r.arg(0), gap}, {{"alpha", r.arg(2)}});
+  if (!r.tensor(0).valid() || !r.tensor(1).valid() ||
+      r.type(0).sizes != r.type(1).sizes) {
+    return Rewritten::kSkip;
   }
-  return r.Done(
-      c("aten.add.Tensor", {r.arg(0), c("aten.mul.Tensor", {gap, r.arg(2)})}));
+  Chain c(r);
+  if (IsNumber(r, 2)) {
+    const auto weight = r.Number(2);
+    if (!weight) return Rewritten::kSkip;
+    const ValueId gap = c("aten.sub.Tensor", {r.arg(1), r.arg(0)});
+    if (std::abs(*weight) < 0.5) {
+      return r.Become("aten.add.Tensor", {r.arg(0), gap},
+                      {{"alpha", r.arg(2)}});
+    }
+    return r.Become("aten.sub.Tensor", {r.arg(1), gap},
+                    {{"alpha", Operand::Float(1 - *weight)}});
+  }
+  const ValueId weight = r.tensor(2);
+  if (!weight.valid() || r.type(2).sizes != r.result_type().sizes) {
+    return Rewritten::kSkip;
+  }
+  const ValueId gap = c("aten.sub.Tensor", {r.arg(1), r.arg(0)});
+  const ValueId from_start =
+      c("aten.add.Tensor", {r.arg(0), c("aten.mul.Tensor", {gap, weight})});
+  const ValueId rest = c("aten.rsub.Scalar", {weight, Operand::Int(1)});
+  const ValueId from_end =
+      c("aten.sub.Tensor", {r.arg(1), c("aten.mul.Tensor", {gap, rest})});
+  const ValueId is_small = c.Bool(
+      "aten.lt.Scalar", {c("aten.abs.default", {weight}), Operand::Float(0.5)});
+  return r.Done(c.Where(is_small, from_start, from_end));
 }
 
 Rewritten IsFiniteRule(NodeRewrite& r) {
@@ -377,11 +400,13 @@ Rewritten MaskedFillTensor(NodeRewrite& r) {
 Rewritten Prelu(NodeRewrite& r) {
   const ValueId self = r.tensor(0), weight = r.tensor(1);
   if (!self.valid() || !weight.valid()) return Rewritten::kSkip;
-  // The weight stands along dimension 1.
+  // The weight stands along dimension 1; that of the kernel has its place.
   Shape sizes(static_cast<size_t>(r.type(0).rank()), SymInt::Literal(1));
-  if (sizes.size() >= 2)
-    sizes[1] =
-        r.type(1).sizes.empty() ? SymInt::Literal(1) : r.type(1).sizes[0];
+  if (r.type(1).rank() > 1) {
+    sizes = r.type(1).sizes;
+  } else if (r.type(1).rank() == 1 && sizes.size() >= 2) {
+    sizes[1] = r.type(1).sizes[0];
+  }
   const auto along = r.build.Reshape(weight, sizes);
   if (!along) return Rewritten::kSkip;
   Chain c(r);

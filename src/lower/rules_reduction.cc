@@ -35,16 +35,36 @@ RewriteRule All(std::string_view any) {
 }
 
 // correction: how much less than the number of elements the divisor is.
+ValueId VarianceOf(NodeRewrite& r, ValueId self, const Operand& dim,
+                   const Operand& correction, const Operand& keepdim) {
+  return r.build.Call(
+      "aten.var.correction", {self, dim},
+      {{"correction", correction}, {"keepdim", keepdim}},
+      r.build.TypeLike(r.result(), r.program().type(self).dtype));
+}
 ValueId Variance(NodeRewrite& r, const Operand& dim, const Operand& correction,
                  const Operand& keepdim) {
-  return r.build.Call("aten.var.correction", {r.arg(0), dim},
-                      {{"correction", correction}, {"keepdim", keepdim}},
-                      r.build.TypeLike(r.result()));
+  return VarianceOf(r, r.tensor(0), dim, correction, keepdim);
 }
 Operand Correction(bool unbiased) { return Operand::Int(unbiased ? 1 : 0); }
 
-Rewritten Root(NodeRewrite& r, ValueId variance) {
-  return r.Become("aten.sqrt.default", {variance});
+// A dtype in which squares of the other's numbers don't overflow.
+DType Wider(DType dtype) {
+  return dtype == DType::kFloat16 ? DType::kFloat32 : DType::kFloat64;
+}
+
+// The root of the variance, which may be too large for the dtype itself.
+Rewritten Deviation(NodeRewrite& r, const Operand& dim,
+                    const Operand& correction, const Operand& keepdim) {
+  if (!r.tensor(0).valid() || !IsFloating(r.type(0).dtype)) {
+    return Rewritten::kSkip;
+  }
+  const DType dtype = r.type(0).dtype;
+  const ValueId wide = r.build.Cast(r.tensor(0), Wider(dtype));
+  const ValueId variance = VarianceOf(r, wide, dim, correction, keepdim);
+  const ValueId root =
+      r.build.Call("aten.sqrt.default", {variance}, r.build.TypeLike(variance));
+  return r.Done(r.build.Cast(root, dtype));
 }
 
 // (self, unbiased)
@@ -53,16 +73,16 @@ Rewritten VarAll(NodeRewrite& r) {
                          Operand::Bool(false)));
 }
 Rewritten StdAll(NodeRewrite& r) {
-  return Root(r, Variance(r, Operand(), Correction(r.Bool(1, true)),
-                          Operand::Bool(false)));
+  return Deviation(r, Operand(), Correction(r.Bool(1, true)),
+                   Operand::Bool(false));
 }
 // (self, dim, unbiased, keepdim)
 Rewritten StdDim(NodeRewrite& r) {
-  return Root(r, Variance(r, r.arg(1), Correction(r.Bool(2, true)), r.arg(3)));
+  return Deviation(r, r.arg(1), Correction(r.Bool(2, true)), r.arg(3));
 }
 // (self, dim, correction, keepdim)
 Rewritten StdCorrection(NodeRewrite& r) {
-  return Root(r, Variance(r, r.arg(1), r.arg(2), r.arg(3)));
+  return Deviation(r, r.arg(1), r.arg(2), r.arg(3));
 }
 
 // Variance and mean, each by its own kernel: both are wanted seldom.
@@ -115,7 +135,10 @@ Rewritten LogSumExp(NodeRewrite& r) {
   Shape kept = r.type(0).sizes;
   for (const int64_t d : *dims) {
     const auto at = FindDim(d, r.type(0).rank());
-    if (!at) return Rewritten::kSkip;
+    // The largest of nothing isn't defined.
+    if (!at || (kept[*at].is_literal() && kept[*at].value == 0)) {
+      return Rewritten::kSkip;
+    }
     kept[*at] = SymInt::Literal(1);
   }
   const TypeId reduced = r.build.TensorType(dtype, kept);
@@ -140,7 +163,8 @@ Rewritten LogSumExp(NodeRewrite& r) {
 // (self, ord, dim, keepdim, dtype)
 Rewritten VectorNorm(NodeRewrite& r) {
   const auto order = r.Number(1);
-  if (!r.tensor(0).valid() || !order || !IsFloating(r.result_type().dtype)) {
+  if (!r.tensor(0).valid() || !order || IsComplex(r.type(0).dtype) ||
+      !IsFloating(r.result_type().dtype)) {
     return Rewritten::kSkip;
   }
   const ValueId self = r.build.Cast(r.tensor(0), r.result_type().dtype);
@@ -168,7 +192,9 @@ Rewritten VectorNorm(NodeRewrite& r) {
 
 // All elements in order of size: the first so many of them are all.
 Rewritten SortBy(NodeRewrite& r, int64_t dim, bool descending) {
-  if (!r.tensor(0).valid()) return Rewritten::kSkip;
+  if (!r.tensor(0).valid() || r.type(0).dtype == DType::kBool) {
+    return Rewritten::kSkip;
+  }
   const auto at = FindDim(dim, r.type(0).rank());
   if (!at) return Rewritten::kSkip;
   const Operand count = r.build.Size(r.tensor(0), static_cast<int64_t>(*at));

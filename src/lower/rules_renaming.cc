@@ -15,7 +15,6 @@ constexpr Rename kRenames[] = {
     {"aten.transpose.int", "aten.transpose_copy.int", 3},
     {"aten.t.default", "aten.t_copy.default", 1},
     {"aten.select.int", "aten.select_copy.int", 3},
-    {"aten.as_strided.default", "aten.as_strided_copy.default", 4},
     {"aten.unfold.default", "aten.unfold_copy.default", 4},
     {"aten.diagonal.default", "aten.diagonal_copy.default", 4},
     {"aten.split_with_sizes.default", "aten.split_with_sizes_copy.default", 3},

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lower/rewrite_rules.h"
+#include "support/checked.h"
 
 namespace tenon::lower {
 namespace {
@@ -191,6 +192,33 @@ Rewritten TransposeT(NodeRewrite& r) {
   return r.type(0).rank() < 2 ? Same(r) : Rewritten::kSkip;
 }
 
+// What strides mean depends on how the tensor lies: only in order, from its
+// storage's begin, is a copy of it the same. Nor may they lead out of it.
+Rewritten AsStrided(NodeRewrite& r) {
+  const ValueId self = r.tensor(0);
+  const auto sizes = r.Ints(1), strides = r.Ints(2);
+  const auto offset = r.has(3) ? r.Int(3) : std::optional<int64_t>(0);
+  if (!self.valid() || !sizes || !strides || !offset || *offset < 0 ||
+      sizes->size() != strides->size() || !r.type(0).has_static_sizes() ||
+      !r.type(0).storage_offset.is_literal() ||
+      r.type(0).storage_offset.value != 0 ||
+      !IsContiguous(r.type(0), &r.program().context())) {
+    return Rewritten::kSkip;
+  }
+  std::optional<int64_t> last = *offset;
+  for (size_t d = 0; d < sizes->size(); ++d) {
+    if ((*sizes)[d] < 1 || (*strides)[d] < 0) return Rewritten::kSkip;
+    const auto reach = CheckedMul((*sizes)[d] - 1, (*strides)[d]);
+    last = last && reach ? CheckedAdd(*last, *reach) : std::nullopt;
+  }
+  int64_t count = 1;
+  for (const SymInt& s : r.type(0).sizes) {
+    count = CheckedMul(count, s.value).value_or(0);
+  }
+  if (!last || *last >= count) return Rewritten::kSkip;
+  return r.Become("aten.as_strided_copy.default", r.FirstArgs(4));
+}
+
 // A copy of what nobody can write.
 Rewritten Clone(NodeRewrite& r) { return Same(r); }
 
@@ -227,6 +255,7 @@ std::vector<RuleRow> ViewRules() {
       {"aten.mT.default", SwapLast},
       {"aten.adjoint.default", SwapLast},
       {"aten.narrow.default", Narrow},
+      {"aten.as_strided.default", AsStrided},
       {"aten.slice.Tensor", Slice},
       {"aten.split.Tensor", Split},
       {"aten.chunk.default", Split},

@@ -45,6 +45,8 @@ for manifest in "${manifests[@]}"; do
   "$python" "$here/run_exported.py" "$build/pte_runner/pte_runner" \
     "$build/tenon" "$work/$name" "$work/lines" | tee "$work/verdict"
   read -r p f < <(tail -n 1 "$work/verdict" | awk '{print $1, $3}')
+  # Without a verdict the check itself broke.
+  [[ "$p" =~ ^[0-9]+$ && "$f" =~ ^[0-9]+$ ]] || { p=0; f=1; }
   passed=$((passed + p))
   failed=$((failed + f))
   rm -r "${work:?}/$name"

