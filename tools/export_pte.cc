@@ -1,10 +1,12 @@
 #include "export_pte.h"
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "executorch/delegate_regions.h"
 #include "executorch/export_pte.h"
 #include "passes/rewrite.h"
 #include "read_program.h"
@@ -33,6 +35,14 @@ std::string ReportText(const PteExportReport& report) {
   std::string text = Count(report.num_nodes, "node") + " became " +
                      Count(report.num_instructions, "instruction") +
                      " of ExecuTorch's portable kernels\n";
+  for (size_t i = 0; i < report.regions.size(); ++i) {
+    text += "  region_" + std::to_string(i) + " (" + report.regions[i].backend +
+            "): " + Count(report.regions[i].num_nodes, "node") + "\n";
+  }
+  if (!report.regions.empty()) {
+    text += "payloads: " + Count(report.payload_bytes, "byte") + ", and " +
+            Count(report.named_bytes, "byte") + " that they ask for\n";
+  }
   text += "memory: " + Count(report.arena_bytes, "byte") + " planned, " +
           Count(report.constant_bytes, "byte") + " of constants, " +
           Count(report.state_bytes, "byte") + " of initial state\n";
@@ -42,6 +52,19 @@ std::string ReportText(const PteExportReport& report) {
   }
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
   return text;
+}
+
+// All of them, those with commas between, too.
+std::vector<std::string> BackendNames(const CommandLine& line) {
+  std::vector<std::string> names;
+  for (const std::string& list : line.GetAll("--backend")) {
+    for (size_t begin = 0; begin <= list.size();) {
+      const size_t comma = std::min(list.find(',', begin), list.size());
+      names.push_back(list.substr(begin, comma - begin));
+      begin = comma + 1;
+    }
+  }
+  return names;
 }
 
 // "s33=128", as often as wanted.
@@ -68,17 +91,22 @@ Expected<PteExportOptions> OptionsOf(const CommandLine& line,
 }  // namespace
 
 bool IsForPortable(const CommandLine& line) {
-  for (const std::string& name : line.GetAll("--backend")) {
-    if (name == kPortable) return true;
-  }
-  return false;
+  const std::vector<std::string> names = BackendNames(line);
+  return std::find(names.begin(), names.end(), kPortable) != names.end();
 }
 
 ExitCode ExportToPte(const CommandLine& line, Console& console) {
   const std::string output = line.Get("--output");
-  if (line.GetAll("--backend").size() > 1) {
-    return FailUsage(
-        "backend 'portable' stands alone: it runs the whole program", console);
+  std::vector<const Backend*> backends;
+  for (const std::string& name : BackendNames(line)) {
+    if (name == kPortable) continue;
+    backends.push_back(executorch::FindDelegateBackend(name));
+    if (backends.back() == nullptr) {
+      return FailUsage("backend '" + name +
+                           "' has no delegate in ExecuTorch; beside "
+                           "'portable' there are xnnpack and tenon",
+                       console);
+    }
   }
   if (!output.ends_with(".pte")) {
     return FailUsage(
@@ -94,7 +122,7 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
   Diagnostics diags;
   const auto context = std::make_shared<Context>();
   const auto rewrite = RewriteOptionsOf(line, context.get(), diags);
-  const auto options = OptionsOf(line, diags);
+  auto options = OptionsOf(line, diags);
   if (!rewrite || !options) return Finish(diags, console);
   ReadOptions read;
   read.limits = line.read_limits();
@@ -105,6 +133,7 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
   if (!Rewrite(&loaded->program, *rewrite, diags)) {
     return Finish(diags, console);
   }
+  options->backends = std::move(backends);
   const auto report = ExportPte(loaded->program, output, *options, diags);
   if (report) console.Out(ReportText(*report));
   return Finish(diags, console);

@@ -1,10 +1,12 @@
 #include "executorch/export_pte.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
 
+#include "executorch/delegate_regions.h"
 #include "executorch/in_place.h"
 #include "executorch/plan_emitter.h"
 #include "executorch/stored_data.h"
@@ -96,10 +98,8 @@ Status VerifyWritten(const PteProgram& program, Diagnostics& diags) {
   return status && !diags.has_errors() ? Status() : Failure{};
 }
 
-}  // namespace
-
-Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
-                              Diagnostics& diags) {
+Expected<Program> LowerAndFold(const Program& program, PteExportReport* report,
+                               Diagnostics& diags) {
   Program lowered = program.Clone();
   TENON_ASSIGN(const LowerReport lower, LowerProgram(&lowered, diags));
   report->notes = lower.notes;
@@ -110,6 +110,41 @@ Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
   RemoveDeadCode(&lowered);
   CopyOldState(&lowered);
   TENON_TRY(Verify(lowered, VerifyOptions(), diags));
+  return lowered;
+}
+
+// Payloads, and what they ask for, as segments of the file. The plan's
+// delegates know their regions by number so far.
+void AddPayloads(const std::vector<DelegateRegion>& regions, PtePlan* plan,
+                 PteProgram* out, PteExportReport* report) {
+  std::map<std::string, uint32_t> names;
+  for (PteDelegate& delegate : plan->delegates) {
+    const CompiledRegion& compiled = regions[delegate.payload.index].compiled;
+    const auto bytes =
+        std::make_shared<const std::vector<std::byte>>(compiled.payload);
+    delegate.payload.place = PtePayloadPlace::kSegment;
+    delegate.payload.index = static_cast<uint32_t>(out->segments.size());
+    out->segments.push_back({*bytes, bytes, kPteSegmentAlignment});
+    report->payload_bytes += bytes->size();
+    for (const NamedBytes& named : compiled.named_data) {
+      const auto [at, is_new] =
+          names.emplace(named.key, static_cast<uint32_t>(out->segments.size()));
+      if (!is_new) continue;
+      out->segments.push_back({named.bytes, named.owner, kPteSegmentAlignment});
+      out->named_data.push_back({named.key, at->second});
+      report->named_bytes += named.bytes.size();
+    }
+  }
+}
+
+// XNNPACK's kernels read up to as much behind their tensors.
+constexpr int64_t kOverReadBytes = 64;
+
+}  // namespace
+
+Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
+                              Diagnostics& diags) {
+  TENON_ASSIGN(Program lowered, LowerAndFold(program, report, diags));
   TENON_TRY(CheckKernels(lowered, diags));
   return lowered;
 }
@@ -118,11 +153,19 @@ Expected<PteProgram> MakePte(const Program& program,
                              const PteExportOptions& options,
                              PteExportReport* report, Diagnostics& diags) {
   report->num_nodes = static_cast<uint32_t>(program.CountNodes(Program::kRoot));
-  TENON_ASSIGN(const Program lowered, LowerForPte(program, report, diags));
+  TENON_ASSIGN(Program lowered, LowerAndFold(program, report, diags));
+  TENON_ASSIGN(
+      const std::vector<DelegateRegion> regions,
+      CutForDelegates(&lowered, options.backends, &report->notes, diags));
+  for (const DelegateRegion& region : regions) {
+    report->regions.push_back({region.runtime_name, region.num_nodes});
+  }
+  if (!regions.empty()) TENON_TRY(Verify(lowered, VerifyOptions(), diags));
+  TENON_TRY(CheckKernels(lowered, diags));
   StoredData constants(kConstantAlignment);
   StoredData mutable_data(1);
-  PlanEmitter emitter(lowered, options.bounds, &constants, &mutable_data,
-                      diags);
+  PlanEmitter emitter(lowered, regions, options.bounds, &constants,
+                      &mutable_data, diags);
   TENON_ASSIGN(PtePlan plan, emitter.Emit());
   PteConvention convention;
   if (program.in_spec) convention.inputs = PrintTreeSpec(*program.in_spec);
@@ -132,10 +175,10 @@ Expected<PteProgram> MakePte(const Program& program,
       static_cast<uint32_t>(plan.chains[0].instructions.size());
   report->num_in_place = emitter.num_in_place();
   report->num_copied_back = emitter.num_copied_back();
+  if (!plan.delegates.empty()) plan.arena_bytes.back() += kOverReadBytes;
   report->arena_bytes = ArenaBytes(plan);
 
   PteProgram out;
-  out.plans.push_back(std::move(plan));
   PteSubsegments entries;
   entries.offsets = constants.offsets();
   out.constants = std::move(entries);
@@ -149,6 +192,8 @@ Expected<PteProgram> MakePte(const Program& program,
     out.segments.push_back(mutable_data.TakeSegment());
     report->state_bytes = out.segments.back().bytes.size();
   }
+  AddPayloads(regions, &plan, &out, report);
+  out.plans.push_back(std::move(plan));
   TENON_TRY(VerifyWritten(out, diags));
   return out;
 }

@@ -4,9 +4,10 @@
 //   1 verify   the source holds all rules
 //   2 lower    operators that have kernels        (lower/lower.h)
 //   3 fold     what can be computed once is
-//   4 emit     values and instructions            (plan_emitter.h)
-//   5 place    memory                             (plan_memory.h)
-//   6 check    the program holds the rules of its format, and nothing in it
+//   4 cut      what delegates run                 (delegate_regions.h)
+//   5 emit     values and instructions            (plan_emitter.h)
+//   6 place    memory                             (plan_memory.h)
+//   7 check    the program holds the rules of its format, and nothing in it
 //              overwrites what is still needed; once more on the written file
 //
 // Everything that can't be written is an error that names it; no node is left
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/backend.h"
 #include "diag/diagnostics.h"
 #include "formats/pte/pte.h"
 #include "ir/program.h"
@@ -29,6 +31,9 @@ struct PteExportOptions {
   // Largest values of size symbols that the program leaves unbounded, or that
   // shall have less memory than it allows: {"s33", 128}.
   std::map<std::string, int64_t> bounds;
+  // Delegates that may take parts of the program (delegate_regions.h), the
+  // preferred one first; kernels run the rest.
+  std::vector<const Backend*> backends;
 };
 
 struct PteExportReport {
@@ -39,6 +44,13 @@ struct PteExportReport {
   uint64_t arena_bytes = 0;       // planned memory
   uint64_t constant_bytes = 0;
   uint64_t state_bytes = 0;  // initial state
+  uint64_t payload_bytes = 0;
+  uint64_t named_bytes = 0;  // that payloads ask for
+  struct Region {
+    std::string backend;  // as the runtime calls it
+    uint32_t num_nodes = 0;
+  };
+  std::vector<Region> regions;
   std::vector<std::string> notes;
 };
 

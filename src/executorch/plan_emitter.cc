@@ -39,10 +39,13 @@ std::optional<PteScalarType> ToPteType(DType dtype) {
 }
 
 PlanEmitter::PlanEmitter(const Program& program,
+                         const std::vector<DelegateRegion>& delegates,
                          const std::map<std::string, int64_t>& limits,
                          StoredData* constants, StoredData* mutable_data,
                          Diagnostics& diags)
     : program_(program),
+      delegates_(delegates),
+      absorbed_(FindAbsorbed(program, delegates)),
       constants_(constants),
       mutable_data_(mutable_data),
       diags_(diags),
@@ -190,7 +193,8 @@ bool PlanEmitter::EmitInput(uint32_t i) {
   const Place place = Place::Node(
       "input " + std::string(program_.view(program_.value(v).name)));
   if (spec.state.valid()) {
-    if (program_.value(v).num_uses == 0 && !is_written) return true;
+    const bool is_read = program_.value(v).num_uses > 0 && !absorbed_[v.index];
+    if (!is_read && !is_written) return true;
     return EmitState(v, spec.state, is_written);
   }
   const Type& type = program_.type(v);
@@ -360,10 +364,7 @@ bool PlanEmitter::EmitGraph(GraphId graph) {
 
 bool PlanEmitter::EmitNode(GraphId graph, NodeId n) {
   const Node& node = program_.node(n);
-  if (node.kind == NodeKind::kDelegateCall) {
-    return Refuse(graph, n, Rule::kUnsupported,
-                  "a call of a delegate that no stock runtime has");
-  }
+  if (node.kind == NodeKind::kDelegateCall) return EmitDelegate(graph, n);
   if (node.kind != NodeKind::kOp) {
     return Refuse(graph, n, Rule::kUnsupported,
                   "a node that lowering should have replaced");

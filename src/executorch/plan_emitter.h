@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
+#include "executorch/delegate_regions.h"
 #include "executorch/plan_draft.h"
 #include "executorch/size_bounds.h"
 #include "executorch/stored_data.h"
@@ -38,8 +39,10 @@ class PlanEmitter {
  public:
   // The program is lowered and holds all rules. Bytes of constants and state go
   // to the two collections.
+  // `delegates` are the program's, compiled.
   // Bounds of sizes are those of the program, and `limits` (export_pte.h).
   PlanEmitter(const Program& program,
+              const std::vector<DelegateRegion>& delegates,
               const std::map<std::string, int64_t>& limits,
               StoredData* constants, StoredData* mutable_data,
               Diagnostics& diags);
@@ -60,6 +63,7 @@ class PlanEmitter {
   bool EmitGraph(GraphId graph);
   bool EmitNode(GraphId graph, NodeId n);
   bool EmitView(GraphId graph, NodeId n);
+  bool EmitDelegate(GraphId graph, NodeId n);  // emit_delegate.cc
   std::optional<PteTensor> TensorOf(const Type& type, const Place& place);
   // A new tensor in planned memory for a result, or where it lies in place.
   std::optional<int32_t> NewResult(GraphId graph, NodeId n, ValueId v);
@@ -107,6 +111,8 @@ class PlanEmitter {
   void SetIndex(ValueId v, int32_t index) { index_of_[v.index] = index; }
 
   const Program& program_;
+  const std::vector<DelegateRegion>& delegates_;
+  const std::vector<bool> absorbed_;  // by value: nobody but payloads reads it
   StoredData* constants_;
   StoredData* mutable_data_;
   Diagnostics& diags_;

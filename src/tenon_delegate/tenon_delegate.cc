@@ -49,7 +49,14 @@ class ConstantInputs : public Executable {
 
 std::optional<Refusal> TenonDelegate::Refuses(const Program& program,
                                               NodeId node) const {
-  return Cpu().Refuses(program, node);
+  if (auto refusal = Cpu().Refuses(program, node)) return refusal;
+  const ValueRange results = program.node(node).results;
+  for (uint32_t i = 0; i < results.count; ++i) {
+    if (program.type(results[i]).is_tensor()) continue;
+    // The host can't be given numbers.
+    return Refusal{RefusalReason::kScalarBoundary, "a number as result"};
+  }
+  return std::nullopt;
 }
 
 Expected<CompiledRegion> TenonDelegate::Compile(const Program& region,

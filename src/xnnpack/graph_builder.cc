@@ -66,7 +66,7 @@ uint32_t GraphBuilder::NewValue(std::vector<uint32_t> dims) {
 }
 
 std::vector<uint32_t> GraphBuilder::DimsOf(ValueId v, Order order) const {
-  const auto sizes = LiteralSizes(region_, v);
+  const auto sizes = SeenSizes(region_, v);
   TENON_ASSERT(sizes, "nodes of unknown sizes are refused");
   std::vector<uint32_t> dims = ToDims(*sizes);
   if (order == Order::kChannelsLast) {

@@ -24,6 +24,18 @@ std::optional<std::vector<int64_t>> LiteralSizes(const Program& program,
   return sizes;
 }
 
+std::optional<std::vector<int64_t>> SeenSizes(const Program& program,
+                                              ValueId v) {
+  const Type& type = program.type(v);
+  if (!type.is_tensor()) return std::nullopt;
+  std::vector<int64_t> sizes;
+  for (const SymInt& s : type.sizes) {
+    if (!s.is_literal() && s.value <= 0) return std::nullopt;
+    sizes.push_back(s.value);
+  }
+  return sizes;
+}
+
 ValueId NodeReader::value(std::string_view parameter) const {
   const Arg* arg = program_.FindArg(node_, parameter);
   return arg != nullptr && arg->is_value() ? arg->value() : ValueId();

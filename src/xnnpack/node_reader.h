@@ -15,9 +15,14 @@ namespace tenon::xnnpack {
 // copying form give the same here.
 std::string PlainName(std::string_view op);
 
-// The sizes, where all are known; nothing else is.
+// The sizes, where all are known.
 std::optional<std::vector<int64_t>> LiteralSizes(const Program& program,
                                                  ValueId v);
+// The same, with what the exporter saw in the place of a size that varies;
+// nothing where it saw none. XNNPACK learns the sizes of a call from its
+// inputs.
+std::optional<std::vector<int64_t>> SeenSizes(const Program& program,
+                                              ValueId v);
 
 class NodeReader {
  public:

@@ -19,11 +19,9 @@ struct Question {
            const std::function<bool(ValueId)>& constant)
       : program(p), node(n), read(p, n), is_constant(constant) {}
 
-  // Of the value; results and operands were found to be float32 tensors of
-  // known sizes.
-  std::vector<int64_t> sizes(ValueId v) const {
-    return *LiteralSizes(program, v);
-  }
+  // Of the value, as the exporter saw them; results and operands were found to
+  // be float32 tensors.
+  std::vector<int64_t> sizes(ValueId v) const { return *SeenSizes(program, v); }
   size_t rank(ValueId v) const { return program.type(v).sizes.size(); }
   ValueId result() const { return program.node(node).results[0]; }
 
@@ -43,7 +41,7 @@ struct Task {
     return region.node(n).results[0];
   }
   std::vector<int64_t> sizes(ValueId v) const {
-    return *LiteralSizes(graph.region(), v);
+    return *SeenSizes(graph.region(), v);
   }
 
   GraphBuilder& graph;

@@ -308,6 +308,10 @@ std::optional<Refusal> RefusePool(const Question& q) {
   if (!x.valid() || q.rank(x) != 4) {
     return Refusal{RefusalReason::kRank, "a pool of other than images"};
   }
+  const std::vector<SymInt>& in = q.program.type(x).sizes;
+  if (!in[2].is_literal() || !in[3].is_literal()) {
+    return Refusal{RefusalReason::kDynamicShape, "images of any size"};
+  }
   if (!Pair(q.read, "kernel_size", 1) || !Pair(q.read, "padding", 0)) {
     return Because("parameters that aren't known");
   }

@@ -40,7 +40,7 @@ std::optional<Refusal> RefuseType(const Program& program, ValueId v) {
     return Refusal{RefusalReason::kRank,
                    std::to_string(type.sizes.size()) + " dimensions"};
   }
-  const auto sizes = LiteralSizes(program, v);
+  const auto sizes = SeenSizes(program, v);
   if (!sizes) {
     return Refusal{RefusalReason::kDynamicShape, "sizes that aren't known"};
   }

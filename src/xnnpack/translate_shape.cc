@@ -69,13 +69,26 @@ void TranslateTranspose(Task& t, NodeKind kind) {
 // --- reshapes ---
 
 std::optional<Refusal> RefuseReshape(const Question& q) {
-  if (q.rank(q.result()) > 0) return std::nullopt;
-  return Refusal{RefusalReason::kRank, "a reshape to no dimensions"};
+  const std::vector<SymInt>& sizes = q.program.type(q.result()).sizes;
+  if (sizes.empty()) {
+    return Refusal{RefusalReason::kRank, "a reshape to no dimensions"};
+  }
+  const auto varies = [](const SymInt& s) { return !s.is_literal(); };
+  if (std::count_if(sizes.begin(), sizes.end(), varies) > 1) {
+    return Refusal{RefusalReason::kDynamicShape,
+                   "a reshape to several sizes that vary"};
+  }
+  return std::nullopt;
 }
 
 void TranslateReshape(Task& t, NodeKind kind) {
   Reshape node;
   node.shape = Unsigned(t.sizes(t.result));
+  // 0 is the size that follows from the others.
+  const std::vector<SymInt>& sizes = t.graph.region().type(t.result).sizes;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (!sizes[d].is_literal()) node.shape[d] = 0;
+  }
   node.input = t.graph.Get(t.read.value("self"), Order::kPlain);
   node.output = t.graph.Define(t.result, Order::kPlain);
   t.graph.Add(kind, std::move(node));

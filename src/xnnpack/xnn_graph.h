@@ -22,7 +22,7 @@ enum class Datatype : int16_t { kInvalid = 0, kFp32 = 1 };
 
 enum ValueFlags : uint32_t { kExternalInput = 1, kExternalOutput = 2 };
 // Of a node.
-constexpr uint32_t kKeepDims = 2;
+constexpr uint32_t kKeepDims = 64;
 
 struct TensorValue {
   static constexpr std::string_view kTable = "XNNTensorValue";

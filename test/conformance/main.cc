@@ -27,6 +27,7 @@
 #include "conformance/pt2/side_by_side.h"
 #include "conformance/pte/export.h"
 #include "conformance/pte/pte.h"
+#include "executorch/delegate_regions.h"
 
 namespace tenon::conformance {
 namespace {
@@ -41,7 +42,7 @@ constexpr char kUsage[] =
     "                   the tables\n"
     "  export-pte MANIFEST|N  exported or generated programs as .pte, with "
     "calls, into\n"
-    "                   --keep FOLDER\n"
+    "                   --keep FOLDER; --delegate NAME takes what it can\n"
     "  broken MANIFEST  damaged files, to be refused with an error\n"
     "                   --known FILE tells it: rule, place and message\n"
     "  hybrid FOLDER    hybrid graphs: joined, run, written; or refused\n"
@@ -63,6 +64,7 @@ constexpr char kUsage[] =
 
 struct Command {
   std::string kind, path, program, known, types, keep;
+  std::vector<const Backend*> delegates;
   uint64_t inline_limit_bytes = 1 << 20;
   RunOptions options;
 };
@@ -90,6 +92,9 @@ std::optional<Command> ParseCommand(int argc, char** argv) {
       command.options.filter = argv[++i];
     } else if (word == "--program" && has_next) {
       command.program = argv[++i];
+    } else if (word == "--delegate" && has_next) {
+      command.delegates.push_back(executorch::FindDelegateBackend(argv[++i]));
+      if (command.delegates.back() == nullptr) return std::nullopt;
     } else if (word == "--keep" && has_next) {
       command.keep = argv[++i];
     } else if (word == "--inline-limit" && has_next) {
@@ -146,8 +151,10 @@ int Main(int argc, char** argv) {
   if (command && command->kind == "export-pte" && !command->keep.empty()) {
     // A number stands for so many generated programs.
     const auto count = ParsePositive(command->path.c_str());
-    return count ? RunExportRandom(*count, command->keep, command->options)
-                 : RunExportPte(command->path, command->keep, command->options);
+    return count ? RunExportRandom(*count, command->keep, command->delegates,
+                                   command->options)
+                 : RunExportPte(command->path, command->keep,
+                                command->delegates, command->options);
   }
   if (command && command->kind == "broken") {
     return RunBroken(command->path, command->known, command->options);

@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
 # What the stock ExecuTorch runtime computes from the .pte that Tenon exports.
 #
-#   test/oracle/export_pte.sh BUILD SHARED [MANIFEST|N...]
+#   test/oracle/export_pte.sh BUILD SHARED [--delegate NAME]... [MANIFEST|N...]
 #
 # Exports every program of the corpus (or of the manifests named) to a .pte and
 # runs it in the stock C++ runtime, with full verification, on the recorded
 # calls; programs with state on all calls in a row, too. Outputs must be those
 # that PyTorch recorded. A number stands for so many generated programs, judged
-# by the reference executor. What Tenon refuses to export is counted by reason. The
+# by the reference executor. Delegates take what they can, the first one first;
+# Tenon's library is built for that. What Tenon refuses to export is counted by reason. The
 # runner is built once, into BUILD/pte_runner. Ends with "N passed, N failed".
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$(realpath "$1")
 shared=$(realpath "$2")
 shift 2
+delegates=()
+while [ "${1-}" = --delegate ]; do
+  delegates+=("$1" "$2")
+  shift 2
+done
 manifests=("$@")
 if [ ${#manifests[@]} -eq 0 ]; then
   manifests=("$shared"/corpus/pt2/*/manifest.json 150)
@@ -32,6 +38,19 @@ if ! { cmake -G Ninja -S "$shared/oracle/pte_runner" -B "$build/pte_runner" \
   echo "0 passed, 1 failed"
   exit 1
 fi
+# Tenon's delegate is loaded into the runner, which knows nothing of it.
+preload=""
+if [[ " ${delegates[*]-} " == *" tenon "* ]]; then
+  preload=$build/executorch/libtenon_executorch.so
+  if ! { cmake "$build" -DTENON_EXECUTORCH=ON \
+      -DCMAKE_PREFIX_PATH="$environment/wheel/executorch" &&
+    cmake --build "$build" --target tenon_executorch_delegate; } \
+      >"$work/log" 2>&1; then
+    tail -n 20 "$work/log"
+    echo "0 passed, 1 failed"
+    exit 1
+  fi
+fi
 passed=0
 failed=0
 for manifest in "${manifests[@]}"; do
@@ -41,8 +60,9 @@ for manifest in "${manifests[@]}"; do
   echo "== $name"
   mkdir "$work/$name"
   "$build/conformance" export-pte "$manifest" --keep "$work/$name" \
-    >"$work/lines"
-  "$python" "$here/run_exported.py" "$build/pte_runner/pte_runner" \
+    "${delegates[@]}" >"$work/lines"
+  LD_PRELOAD_FOR_RUNNER=$preload \
+    "$python" "$here/run_exported.py" "$build/pte_runner/pte_runner" \
     "$build/tenon" "$work/$name" "$work/lines" | tee "$work/verdict"
   read -r p f < <(tail -n 1 "$work/verdict" | awk '{print $1, $3}')
   # Without a verdict the check itself broke.

@@ -77,6 +77,12 @@ def differ(got, want, rtol, atol):
     return ""
 
 
+def runner_environment():
+    """The runner's: with what LD_PRELOAD_FOR_RUNNER names loaded first."""
+    preload = os.environ.get("LD_PRELOAD_FOR_RUNNER", "")
+    return {**os.environ, "LD_PRELOAD": preload} if preload else None
+
+
 def check(runner, tenon, folder, name):
     """The first thing that is wrong with a program; "" when all is right."""
     program = folder / (name + ".pte")
@@ -92,6 +98,7 @@ def check(runner, tenon, folder, name):
                        "--out", out]
             try:
                 done = subprocess.run(command, capture_output=True,
+                                      env=runner_environment(),
                                       timeout=TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 return f"{run['what']}: no end after {TIMEOUT_S} s"

@@ -22,6 +22,7 @@
 #include <variant>
 
 #include "formats/pte/checks.h"
+#include "formats/pte/delegate_arity.h"
 
 namespace tenon::pte {
 namespace {
@@ -115,7 +116,19 @@ class Effects {
     }
   }
 
-  void Add(const PteDelegateCall& call) { AddUnknown(call.args); }
+  void Add(const PteDelegateCall& call) {
+    const auto num_outputs = NumDelegateOutputs(
+        check_.program, check_.plan.delegates[call.delegate_index]);
+    if (!num_outputs || *num_outputs > call.args.size()) {
+      return AddUnknown(call.args);
+    }
+    const size_t num_inputs = call.args.size() - *num_outputs;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      ForEachTensor(call.args[i], [&](int32_t v) {
+        (i < num_inputs ? effect_->reads : effect_->writes).push_back(v);
+      });
+    }
+  }
   void Add(const PteMoveCall& move) {
     effect_->alias_from = move.from;
     effect_->alias_to = move.to;

@@ -81,10 +81,16 @@ bool KeepsState(const Program& program) {
   return false;
 }
 
+using Delegates = std::vector<const Backend*>;
+
 class ExportCheck {
  public:
-  ExportCheck(const CorpusProgram& entry, fs::path keep)
-      : entry_(entry), keep_(std::move(keep)), report_(entry.name) {}
+  ExportCheck(const CorpusProgram& entry, fs::path keep,
+              const Delegates& delegates)
+      : entry_(entry),
+        keep_(std::move(keep)),
+        delegates_(delegates),
+        report_(entry.name) {}
 
   CheckResult Check() {
     Diagnostics diags;
@@ -115,6 +121,7 @@ class ExportCheck {
   PteExportOptions Bounds() const {
     constexpr int64_t kMax = 128;
     PteExportOptions options;
+    options.backends = delegates_;
     for (const SymbolRange& range : program_->ranges) {
       const Expr& e = program_->context().exprs.get(range.expr);
       const bool is_open = !range.max || *range.max > (int64_t{1} << 40);
@@ -264,6 +271,7 @@ class ExportCheck {
 
   const CorpusProgram& entry_;
   const fs::path keep_;
+  const Delegates& delegates_;
   StepReport report_;
   std::shared_ptr<const Program> program_;
   Safetensors recording_;
@@ -275,7 +283,8 @@ class ExportCheck {
 namespace {
 
 // A generated program and what the reference executor makes of two calls.
-CheckResult CheckRandom(uint64_t seed, const fs::path& keep) {
+CheckResult CheckRandom(uint64_t seed, const fs::path& keep,
+                        const Delegates& delegates) {
   const std::string name = "random" + std::to_string(seed);
   StepReport report(name);
   testing::GeneratorOptions options;
@@ -285,7 +294,9 @@ CheckResult CheckRandom(uint64_t seed, const fs::path& keep) {
   const auto program = std::make_shared<const Program>(
       testing::GenerateProgram(options, std::make_shared<Context>()));
   Diagnostics diags;
-  if (!ExportPte(*program, keep / (name + ".pte"), PteExportOptions(), diags)) {
+  PteExportOptions export_options;
+  export_options.backends = delegates;
+  if (!ExportPte(*program, keep / (name + ".pte"), export_options, diags)) {
     if (!diags.has_errors()) report.Fail("export", "says nothing");
     for (const Diagnostic& d : diags.all()) {
       if (d.severity != Severity::kError) continue;
@@ -323,15 +334,17 @@ CheckResult CheckRandom(uint64_t seed, const fs::path& keep) {
 }  // namespace
 
 int RunExportRandom(uint64_t count, const std::string& keep,
+                    const std::vector<const Backend*>& delegates,
                     const RunOptions& options) {
   std::error_code error;
   fs::create_directories(keep, error);
   return RunEntries(
       count, [](size_t i) { return "random" + std::to_string(i); },
-      [&](size_t i) { return CheckRandom(i, keep); }, options);
+      [&](size_t i) { return CheckRandom(i, keep, delegates); }, options);
 }
 
 int RunExportPte(const std::string& manifest, const std::string& keep,
+                 const std::vector<const Backend*>& delegates,
                  const RunOptions& options) {
   Diagnostics diags;
   const auto programs = ReadManifest(manifest, diags);
@@ -343,7 +356,9 @@ int RunExportPte(const std::string& manifest, const std::string& keep,
   fs::create_directories(keep, error);
   return RunEntries(
       programs->size(), [&](size_t i) { return (*programs)[i].name; },
-      [&](size_t i) { return ExportCheck((*programs)[i], keep).Check(); },
+      [&](size_t i) {
+        return ExportCheck((*programs)[i], keep, delegates).Check();
+      },
       options);
 }
 

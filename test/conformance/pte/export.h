@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "backends/backend.h"
 #include "conformance/pt2/run.h"
 
 namespace tenon::conformance {
@@ -23,11 +25,13 @@ namespace tenon::conformance {
 // A program that is refused is skipped, with a line "SKIP NAME: export: RULE:
 // reason" that says why.
 int RunExportPte(const std::string& manifest, const std::string& keep,
+                 const std::vector<const Backend*>& delegates,
                  const RunOptions& options);
 
 // The same of so many generated programs; the reference executor says what two
 // calls in a row give.
 int RunExportRandom(uint64_t count, const std::string& keep,
+                    const std::vector<const Backend*>& delegates,
                     const RunOptions& options);
 
 }  // namespace tenon::conformance

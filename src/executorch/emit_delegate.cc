@@ -1,0 +1,47 @@
+// Calls of delegates, and what their payloads are to the file.
+#include <algorithm>
+
+#include "executorch/plan_emitter.h"
+
+namespace tenon::executorch {
+
+bool PlanEmitter::EmitDelegate(GraphId graph, NodeId n) {
+  const Node& node = program_.node(n);
+  if (node.delegate.index >= delegates_.size()) {
+    return Refuse(graph, n, Rule::kUnsupported,
+                  "a call of a delegate that no stock runtime has");
+  }
+  const DelegateRegion& region = delegates_[node.delegate.index];
+  PteDelegateCall call;
+  call.delegate_index = static_cast<int32_t>(draft_.plan.delegates.size());
+  // Inputs, then outputs.
+  const auto args = program_.args(n);
+  for (uint32_t i = 0; i < args.size(); ++i) {
+    if (region.Absorbs(i)) continue;
+    if (!args[i].is_value()) {
+      return Refuse(graph, n, Rule::kUnsupported,
+                    "a literal that is passed to a delegate");
+    }
+    call.args.push_back(IndexOf(args[i].value()));
+  }
+  for (uint32_t i = 0; i < node.results.count; ++i) {
+    const ValueId v = node.results[i];
+    const auto index = program_.type(v).is_tensor() ? NewResult(graph, n, v)
+                                                    : std::optional<int32_t>();
+    if (!index) {
+      return diags_.has_errors() || Refuse(graph, n, Rule::kUnsupported,
+                                           "a delegate that gives a number");
+    }
+    call.args.push_back(*index);
+  }
+  PteDelegate delegate;
+  delegate.backend = region.runtime_name;
+  // Which payload: PlanEmitter's caller puts them into the file, in order.
+  delegate.payload.place = PtePayloadPlace::kInline;
+  delegate.payload.index = node.delegate.index;
+  draft_.plan.delegates.push_back(std::move(delegate));
+  draft_.instructions().push_back({std::move(call)});
+  return true;
+}
+
+}  // namespace tenon::executorch
