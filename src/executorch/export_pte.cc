@@ -175,8 +175,9 @@ Expected<PteProgram> MakePte(const Program& program,
       static_cast<uint32_t>(plan.chains[0].instructions.size());
   report->num_in_place = emitter.num_in_place();
   report->num_copied_back = emitter.num_copied_back();
-  if (!plan.delegates.empty()) plan.arena_bytes.back() += kOverReadBytes;
   report->arena_bytes = ArenaBytes(plan);
+  report->peak_live_bytes = emitter.peak_live_bytes();
+  if (!plan.delegates.empty()) plan.arena_bytes.back() += kOverReadBytes;
 
   PteProgram out;
   PteSubsegments entries;

@@ -42,6 +42,7 @@ struct PteExportReport {
   uint32_t num_in_place = 0;      // mutations written where the state lies
   uint32_t num_copied_back = 0;   // mutations copied there at the end
   uint64_t arena_bytes = 0;       // planned memory
+  uint64_t peak_live_bytes = 0;   // no plan is smaller
   uint64_t constant_bytes = 0;
   uint64_t state_bytes = 0;  // initial state
   uint64_t payload_bytes = 0;

@@ -77,7 +77,7 @@ Expected<PtePlan> PlanEmitter::Emit() {
     TENON_ASSERT(diags_.has_errors(), "a plan that isn't written says why");
     return Failure{};
   }
-  TENON_TRY(PlaceBlocks(&draft_, diags_));
+  TENON_ASSIGN(peak_live_bytes_, PlaceBlocks(&draft_, diags_));
   return std::move(draft_.plan);
 }
 

@@ -53,6 +53,8 @@ class PlanEmitter {
   // How many mutations are written in place, and how many are copied back.
   uint32_t num_in_place() const { return num_in_place_; }
   uint32_t num_copied_back() const { return num_copied_back_; }
+  // The most bytes that are alive at one instruction.
+  uint64_t peak_live_bytes() const { return peak_live_bytes_; }
 
  private:
   // plan_emitter.cc: inputs, outputs, graphs.
@@ -123,6 +125,7 @@ class PlanEmitter {
   std::vector<ValueId> in_place_;   // by value (in_place.h)
   int32_t always_false_ = -1;
   int depth_ = 0;
+  uint64_t peak_live_bytes_ = 0;
   uint32_t num_in_place_ = 0, num_copied_back_ = 0;
 };
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <variant>
+
+#include "memory/memory_plan.h"
 
 namespace tenon::executorch {
 namespace {
@@ -20,10 +21,11 @@ class LifetimeFinder {
     for (size_t i = 0; i < lifetimes_.size(); ++i) {
       lifetimes_[i].size_bytes = draft.blocks[i].size_bytes;
       lifetimes_[i].first = kNever;
+      lifetimes_[i].alignment = kAlignment;
     }
   }
 
-  std::vector<BlockLifetime> Find() {
+  std::vector<Lifetime> Find() {
     const auto& instructions = draft_.plan.chains[0].instructions;
     const uint32_t end = draft_.next_instruction();
     for (const int32_t v : draft_.plan.inputs) Touch(v, 0);
@@ -33,8 +35,11 @@ class LifetimeFinder {
     }
     for (const int32_t v : draft_.plan.outputs) Touch(v, end);
     for (size_t i = 0; i < lifetimes_.size(); ++i) {
-      BlockLifetime& life = lifetimes_[i];
-      if (draft_.blocks[i].is_state) life = {life.size_bytes, 0, end};
+      Lifetime& life = lifetimes_[i];
+      if (draft_.blocks[i].is_state) {
+        life.first = 0;
+        life.last = end;
+      }
       if (life.first == kNever) life.first = life.last = 0;
     }
     // Inner loops come before those around them.
@@ -50,7 +55,7 @@ class LifetimeFinder {
       TouchItems(value, at);
       return;
     }
-    BlockLifetime& life = lifetimes_[block];
+    Lifetime& life = lifetimes_[block];
     life.first = std::min(life.first, at);
     life.last = std::max(life.last, at);
   }
@@ -81,7 +86,7 @@ class LifetimeFinder {
 
   void Extend(const PlanLoop& loop) {
     for (size_t i = 0; i < lifetimes_.size(); ++i) {
-      BlockLifetime& life = lifetimes_[i];
+      Lifetime& life = lifetimes_[i];
       const bool is_inside = life.first <= loop.end && life.last >= loop.begin;
       if (!is_inside) continue;
       if (draft_.blocks[i].outlives_turn) {
@@ -94,60 +99,24 @@ class LifetimeFinder {
   }
 
   const PlanDraft& draft_;
-  std::vector<BlockLifetime> lifetimes_;
+  std::vector<Lifetime> lifetimes_;
 };
 
 }  // namespace
 
-std::vector<BlockLifetime> FindLifetimes(const PlanDraft& draft) {
+std::vector<Lifetime> FindLifetimes(const PlanDraft& draft) {
   return LifetimeFinder(draft).Find();
 }
 
-// Largest first, each at the lowest offset where nothing that lives at the same
-// time lies.
-BlockLayout LayOutBlocks(const std::vector<BlockLifetime>& lifetimes) {
-  BlockLayout layout;
-  layout.offsets.resize(lifetimes.size(), 0);
-  std::vector<size_t> order(lifetimes.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return lifetimes[a].size_bytes > lifetimes[b].size_bytes;
-  });
-  std::vector<size_t> placed;  // by offset
-  for (const size_t i : order) {
-    const BlockLifetime& life = lifetimes[i];
-    if (life.size_bytes == 0) continue;
-    uint64_t offset = 0;
-    for (const size_t k : placed) {
-      const BlockLifetime& other = lifetimes[k];
-      if (other.last < life.first || life.last < other.first) continue;
-      const uint64_t begin = layout.offsets[k];
-      if (offset + life.size_bytes <= begin) break;
-      offset = std::max(offset, AlignUp(begin + other.size_bytes, kAlignment));
-    }
-    layout.offsets[i] = offset;
-    layout.size_bytes = std::max(layout.size_bytes, offset + life.size_bytes);
-    const auto at = std::upper_bound(
-        placed.begin(), placed.end(), offset,
-        [&](uint64_t o, size_t k) { return o < layout.offsets[k]; });
-    placed.insert(at, i);
-  }
-  return layout;
-}
-
-Status PlaceBlocks(PlanDraft* draft, Diagnostics& diags) {
-  std::vector<BlockLifetime> lifetimes = FindLifetimes(*draft);
-  uint64_t total = 0;
+Expected<uint64_t> PlaceBlocks(PlanDraft* draft, Diagnostics& diags) {
+  std::vector<Lifetime> lifetimes = FindLifetimes(*draft);
   for (size_t i = 0; i < lifetimes.size(); ++i) {
     if (draft->blocks[i].is_foreign) lifetimes[i].size_bytes = 0;
-    total += lifetimes[i].size_bytes + kAlignment;
-    if (lifetimes[i].size_bytes > uint64_t{1} << 62 || total > uint64_t{1}
-                                                                   << 62) {
-      return diags.Error(Rule::kPte15, Place::Node(draft->plan.name))
-             << "the tensors' bytes don't fit 63 bits";
-    }
+    if (lifetimes[i].size_bytes <= uint64_t{1} << 62) continue;
+    return diags.Error(Rule::kPte15, Place::Node(draft->plan.name))
+           << "a tensor's bytes don't fit 62 bits";
   }
-  const BlockLayout layout = LayOutBlocks(lifetimes);
+  TENON_ASSIGN(const MemoryPlan layout, PlanMemory(lifetimes, {}, diags));
   for (size_t v = 0; v < draft->plan.values.size(); ++v) {
     const uint32_t block = draft->block_of[v];
     auto* tensor = std::get_if<PteTensor>(&draft->plan.values[v].content);
@@ -157,7 +126,7 @@ Status PlaceBlocks(PlanDraft* draft, Diagnostics& diags) {
   }
   draft->plan.arena_bytes = {
       0, static_cast<int64_t>(AlignUp(layout.size_bytes, kAlignment))};
-  return {};
+  return layout.bound_bytes;
 }
 
 }  // namespace tenon::executorch

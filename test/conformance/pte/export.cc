@@ -134,7 +134,19 @@ class ExportCheck {
 
   bool Export() {
     Diagnostics diags;
-    if (ExportPte(*program_, File(".pte"), Bounds(), diags)) return true;
+    if (const auto report =
+            ExportPte(*program_, File(".pte"), Bounds(), diags)) {
+      // M-3: the plan is as small as any could be, all but a hundredth.
+      const auto arena = static_cast<double>(report->arena_bytes);
+      const auto peak = static_cast<double>(report->peak_live_bytes);
+      if (arena > 1.01 * peak + 64) {
+        report_.Fail("memory", std::to_string(report->arena_bytes) +
+                                   " bytes are planned, but only " +
+                                   std::to_string(report->peak_live_bytes) +
+                                   " are alive at once");
+      }
+      return true;
+    }
     if (diags.num_errors() == 0) {
       report_.Fail("export", "failed without an error");
       return false;

@@ -63,29 +63,5 @@ TEST(PlanMemory, StateLivesAllTheTime) {
   EXPECT_EQ(lifetimes[1].last, 2u);
 }
 
-TEST(PlanMemory, OverlappingLifetimesNeverShareBytes) {
-  std::vector<BlockLifetime> lifetimes;
-  uint32_t state = 7;
-  const auto draw = [&](uint32_t n) {
-    state = state * 1664525 + 1013904223;
-    return (state >> 16) % n;
-  };
-  for (int i = 0; i < 300; ++i) {
-    const uint32_t first = draw(100);
-    lifetimes.push_back({draw(1000), first, first + draw(20)});
-  }
-  const BlockLayout layout = LayOutBlocks(lifetimes);
-  for (size_t i = 0; i < lifetimes.size(); ++i) {
-    EXPECT_EQ(layout.offsets[i] % 16, 0u);
-    for (size_t k = 0; k < i; ++k) {
-      const auto &a = lifetimes[i], &b = lifetimes[k];
-      if (a.last < b.first || b.last < a.first) continue;
-      EXPECT_TRUE(layout.offsets[i] + a.size_bytes <= layout.offsets[k] ||
-                  layout.offsets[k] + b.size_bytes <= layout.offsets[i])
-          << i << " and " << k;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace tenon::executorch
