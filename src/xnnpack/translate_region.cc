@@ -53,15 +53,24 @@ std::optional<Refusal> RefuseType(const Program& program, ValueId v) {
 }
 
 // Results of batch norms and pools that nobody reads may be of any type.
-std::optional<Refusal> RefuseTypes(const Program& program, NodeId node) {
+std::optional<Refusal> RefuseTypes(const Program& program, NodeId node,
+                                   const IsConstant& is_constant) {
   std::optional<Refusal> refusal;
+  // Its tensors have dimensions; a number that is known gets one.
+  const auto refuse_number = [&](ValueId v) {
+    if (!refusal && program.type(v).sizes.empty() && !is_constant(v)) {
+      refusal = Refusal{RefusalReason::kRank, "a tensor without dimensions"};
+    }
+  };
   program.ForEachOperand(node, [&](ValueId v) {
     if (!refusal) refusal = RefuseType(program, v);
+    refuse_number(v);
   });
   const ValueRange results = program.node(node).results;
   for (uint32_t r = 0; r < results.count && !refusal; ++r) {
     if (r == 0 || program.value(results[r]).num_uses > 0) {
       refusal = RefuseType(program, results[r]);
+      refuse_number(results[r]);
     }
   }
   return refusal;
@@ -80,7 +89,7 @@ std::optional<Refusal> WhyRefused(const Program& program, NodeId node,
       program.node(node).results.count == 0) {
     return Refusal{RefusalReason::kOperatorUnknown, std::string(op)};
   }
-  if (auto refusal = RefuseTypes(program, node)) return refusal;
+  if (auto refusal = RefuseTypes(program, node, is_constant)) return refusal;
   if (translation->refuses == nullptr) return std::nullopt;
   return translation->refuses(Question(program, node, is_constant));
 }
@@ -202,6 +211,11 @@ Expected<TranslatedRegion> TranslateRegion(
     const Program& region, const std::vector<RegionConstant>& constants,
     Diagnostics& diags) {
   TENON_TRY(CheckOutputs(region, diags));
+  if (constants.size() == region.root().inputs.size()) {
+    // The runtime computes nothing for a call without inputs.
+    return diags.Error(Rule::kUnsupported)
+           << "backend xnnpack: the region has no inputs";
+  }
   RegionTranslator translator(region, constants);
   TENON_TRY(translator.Run(diags));
   return TranslatedRegion{translator.graph().TakeGraph(),

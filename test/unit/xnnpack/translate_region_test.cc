@@ -131,6 +131,15 @@ TEST(TranslateRegion, AnActivationThatOthersReadIsANodeOfItsOwn) {
   EXPECT_EQ(std::get<Unary>(out->graph.nodes[1].op).output, 2u);
 }
 
+TEST(TranslateRegion, WithoutInputsNothingWouldBeComputed) {
+  const Program region = Parse(
+      "tenon 1\ngraph @main(%w : f32[2]) {\n"
+      "  %y : f32[2] = aten.abs.default(%w)\n  return (%y)\n}\n");
+  Diagnostics diags;
+  const RegionConstant w{0, Tensor::Zeros(DType::kFloat32, {2})};
+  EXPECT_FALSE(TranslateRegion(region, {w}, diags));
+}
+
 TEST(TranslateRegion, EqualNumbersAreNamedOnce) {
   Diagnostics diags;
   const auto out =
