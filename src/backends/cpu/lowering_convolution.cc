@@ -7,7 +7,8 @@
 #include <string>
 
 #include "backends/cpu/channels_last.h"
-#include "backends/cpu/dnnl_convolution.h"
+#include "backends/cpu/direct_convolution.h"
+#include "backends/cpu/fused_convolution.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
@@ -212,9 +213,9 @@ bool IsWorthDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
 }
 
 // x and out have their channels last.
-DnnlConvolutionShape DnnlShape(PlanBuilder& b, const ConvolutionShape& s,
-                               const Tensor& weight) {
-  DnnlConvolutionShape d;
+FusedConvolutionShape FusedShape(PlanBuilder& b, const ConvolutionShape& s,
+                                 const Tensor& weight) {
+  FusedConvolutionShape d;
   d.batch = s.batch;
   d.groups = s.groups;
   d.in_channels = s.in_channels * s.groups;
@@ -235,12 +236,14 @@ DnnlConvolutionShape DnnlShape(PlanBuilder& b, const ConvolutionShape& s,
   return d;
 }
 
-// False, with nothing emitted, when own loops do it better.
-bool EmitDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
-              const Tensor& weight, const Tensor& out) {
-  if (!IsWorthDnnl(b, s, x, weight, out)) return false;
-  DnnlConvolutionShape d = DnnlShape(b, s, weight);
-  if (!DnnlConvolutionStep::IsFast(d)) return false;
+// False, with nothing emitted, when planar loops do it better.
+bool EmitFused(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
+               const Tensor& weight, const Tensor& out) {
+  FusedConvolutionShape d = FusedShape(b, s, weight);
+  if (!HasDirectConvolution(d) && (!IsWorthDnnl(b, s, x, weight, out) ||
+                                   !FusedConvolutionStep::IsFast(d))) {
+    return false;
+  }
   const Tensor in_order = b.InChannelsLast(x);
   const Tensor result = b.NewChannelsLast(out);
   if (!in_order.defined() || !result.defined()) return false;
@@ -348,7 +351,7 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
     weight = b.Contiguous(weight);
     if (!weight.defined()) return call.Fail("cannot copy the weight");
   }
-  if (out.numel() > 0 && !EmitDnnl(b, s, x, weight, out) &&
+  if (out.numel() > 0 && !EmitFused(b, s, x, weight, out) &&
       !EmitOwn(b, call, s, x, weight, bias, out)) {
     return false;
   }

@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 namespace tenon::cpu {
 namespace TENON_CPU_ISA {
@@ -20,6 +23,10 @@ constexpr int kLanes = 4;
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
 typedef int32_t IntVector
     __attribute__((vector_size(kLanes * sizeof(int32_t))));
+#if defined(__AVX512F__)
+typedef float HalfVector
+    __attribute__((vector_size(kLanes / 2 * sizeof(float))));
+#endif
 typedef float Quad __attribute__((vector_size(4 * sizeof(float))));
 
 template <typename V>
@@ -31,6 +38,40 @@ inline __attribute__((always_inline)) V Load(const float* p) {
 template <typename V>
 inline __attribute__((always_inline)) void Store(float* p, V v) {
   __builtin_memcpy(p, &v, sizeof(V));
+}
+
+// The first `count` lanes, fewer than all; the others of a loaded vector are 0.
+template <typename V>
+inline __attribute__((always_inline)) V LoadFirst(const float* p,
+                                                  int64_t count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    return V(
+        _mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << count) - 1), p));
+  } else {
+    return V(
+        _mm256_maskz_loadu_ps(static_cast<__mmask8>((1u << count) - 1), p));
+  }
+#else
+  V v = {};
+  for (int64_t i = 0; i < count; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+template <typename V>
+inline __attribute__((always_inline)) void StoreFirst(float* p, V v,
+                                                      int64_t count) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64) {
+    _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1),
+                          __m512(v));
+  } else {
+    _mm256_mask_storeu_ps(p, static_cast<__mmask8>((1u << count) - 1),
+                          __m256(v));
+  }
+#else
+  for (int64_t i = 0; i < count; ++i) p[i] = v[i];
+#endif
 }
 
 // The four quads of lanes, or fewer, joined to one.
