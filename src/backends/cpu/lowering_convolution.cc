@@ -1,7 +1,8 @@
-// Convolutions. Large ones go to oneDNN (dnnl_convolution.h). For the others
-// patches of the input become columns, and a matrix product with the weights as
-// they are does the rest: nothing is packed, and a run costs little beyond its
-// arithmetic.
+// Convolutions. Small ones and large ones are computed with their channels last
+// (fused_convolution.h). For the others, as small ones whose weights may change
+// and those in groups, patches of the input become columns, and a matrix
+// product with the weights as they are does the rest: nothing is packed, and a
+// run costs little beyond its arithmetic.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -195,9 +196,9 @@ bool Pair(KernelCall& call, const Sizes& given, int64_t rank, int64_t single,
   return true;
 }
 
-// Below this many multiplications own loops are faster: between tensors whose
-// channels are last already, where input and result are reordered, and where
-// the weights are packed in each run.
+// Below this many multiplications planar loops are faster: between tensors
+// whose channels are last already, where input and result are reordered, and
+// where the weights are packed in each run.
 constexpr int64_t kLargeInOrder = int64_t{1} << 15;
 constexpr int64_t kLarge = int64_t{1} << 18;
 constexpr int64_t kLargeUnpacked = int64_t{4} << 20;

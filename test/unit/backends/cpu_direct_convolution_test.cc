@@ -266,5 +266,36 @@ TEST(CpuDirectConvolutionTest, StepsOfRandomGeometry) {
   EXPECT_GT(direct, 60);
 }
 
+// All inputs are finite: that isn't what keeps it.
+TEST(CpuDirectConvolutionTest, NanThatArisesInsideSurvives) {
+  RandomTensors random;
+  RegionBuilder b;
+  const ValueId x = b.Input(random.Floats({1, 8, 6, 6}, 1, 2));
+  const ValueId large = b.Op("aten.mul.Tensor", {{"self", x}, {"other", 1e38}});
+  const ValueId infinite =
+      b.Op("aten.mul.Tensor", {{"self", large}, {"other", 1e38}});
+  const ValueId nan =
+      b.Op("aten.sub.Tensor", {{"self", infinite}, {"other", infinite}});
+  const ValueId w = b.Input(ReadOnly(random.Floats({8, 8, 3, 3})));
+  const ValueId y =
+      b.Op("aten.conv2d.default", {{"input", nan}, {"weight", w}});
+  const std::vector<RuntimeValue> inputs = b.inputs;
+  const Program region = b.Finish({b.Op("aten.relu.default", {{"self", y}})});
+  Diagnostics diags;
+  const Backend* cpu = FindBackend("cpu");
+  auto compiled = cpu->Compile(region, {}, diags);
+  auto loaded = cpu->Load(compiled->payload, nullptr, {}, diags);
+  ASSERT_TRUE(loaded) << diags.ToString();
+  auto* executable = static_cast<CpuExecutable*>(loaded->get());
+  const auto found = executable->Run(inputs, diags);
+  ASSERT_TRUE(found) << diags.ToString();
+  const std::string plan = executable->last_plan()->ToString();
+  EXPECT_NE(plan.find("convolution_direct+"), std::string::npos) << plan;
+  const Tensor out = (*found)[0].tensor();
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    EXPECT_TRUE(std::isnan(out.data<float>()[i])) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tenon::cpu

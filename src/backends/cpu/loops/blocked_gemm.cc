@@ -280,8 +280,8 @@ class Block {
         panels_(scratch + NumStrips(g) * strip_size_) {}
 
   // Adds the products of rows [p, p + depth) of B, for columns
-  // [j, j + width), to all rows of C. Of the blocks with one p, the first has
-  // a j of 0.
+  // [j, j + width), to all rows of C. Where there are few, blocks with one p
+  // follow each other, and begin with a j of 0.
   void Multiply(int64_t j, int64_t width, int64_t p, int64_t depth,
                 NextBlock next) {
     const float* b = g_.b + p * g_.b_row + j * g_.b_column;
@@ -340,25 +340,47 @@ int64_t ScratchBytes(const GemmArgs& g, const BlockSize& limit) {
          static_cast<int64_t>(sizeof(float));
 }
 
-// The block after that at (j, p), unless tiles read it where it lies.
-NextBlock FindNext(const GemmArgs& g, const BlockSize& size, int64_t j,
-                   int64_t p) {
-  j += size.width;
-  if (j >= g.n) {
-    j = 0;
-    p += size.depth;
+// Where the blocks of B lie, in the order in which they are multiplied.
+class BlockOrder {
+ public:
+  explicit BlockOrder(const GemmArgs& g) : g_(g) {
+    const BlockSize& limit = HasFewRows(g) ? kFewRows : kManyRows;
+    size_.depth = EvenPart(g.k, limit.depth);
+    size_.width = RoundUp(EvenPart(g.n, limit.width), kColumns);
+    down_ = (g.k + size_.depth - 1) / size_.depth;
+    across_ = (g.n + size_.width - 1) / size_.width;
   }
-  if (p >= g.k || IsReadInPlace(g)) return {};
-  NextBlock next;
-  next.b = g.b + j * g.b_column + p * g.b_row;
-  const int64_t width = Least(size.width, g.n - j);
-  const int64_t depth = Least(size.depth, g.k - p);
-  const bool has_columns = g.b_row == 1;
-  next.step = has_columns ? g.b_column : g.b_row;
-  next.count = has_columns ? width : depth;
-  next.length = has_columns ? depth : width;
-  return next;
-}
+
+  const BlockSize& size() const { return size_; }
+  int64_t count() const { return down_ * across_; }
+  // Of few rows, A is copied once for all blocks side by side; of many, it is
+  // C that takes more memory, and stays in the cache along a column of blocks.
+  int64_t p(int64_t i) const {
+    return (HasFewRows(g_) ? i / across_ : i % down_) * size_.depth;
+  }
+  int64_t j(int64_t i) const {
+    return (HasFewRows(g_) ? i % across_ : i / down_) * size_.width;
+  }
+  int64_t depth(int64_t i) const { return Least(g_.k - p(i), size_.depth); }
+  int64_t width(int64_t i) const { return Least(g_.n - j(i), size_.width); }
+  // What to fetch of a block; nothing after the last, nor where tiles read B
+  // where it lies.
+  NextBlock Stretches(int64_t i) const {
+    NextBlock next;
+    if (i >= count() || IsReadInPlace(g_)) return next;
+    const bool has_columns = g_.b_row == 1;
+    next.b = g_.b + j(i) * g_.b_column + p(i) * g_.b_row;
+    next.step = has_columns ? g_.b_column : g_.b_row;
+    next.count = has_columns ? width(i) : depth(i);
+    next.length = has_columns ? depth(i) : width(i);
+    return next;
+  }
+
+ private:
+  const GemmArgs& g_;
+  BlockSize size_;
+  int64_t down_, across_;
+};
 
 }  // namespace
 
@@ -373,16 +395,11 @@ int64_t BlockedScratchBytes(const GemmArgs& g) {
 }
 
 void MultiplyBlocked(const GemmArgs& g, float* scratch) {
-  const BlockSize& limit = HasFewRows(g) ? kFewRows : kManyRows;
-  BlockSize size;
-  size.depth = EvenPart(g.k, limit.depth);
-  size.width = RoundUp(EvenPart(g.n, limit.width), kColumns);
-  Block block(g, size.depth, scratch);
-  for (int64_t p = 0; p < g.k; p += size.depth) {
-    for (int64_t j = 0; j < g.n; j += size.width) {
-      block.Multiply(j, Least(g.n - j, size.width), p,
-                     Least(g.k - p, size.depth), FindNext(g, size, j, p));
-    }
+  const BlockOrder order(g);
+  Block block(g, order.size().depth, scratch);
+  for (int64_t i = 0; i < order.count(); ++i) {
+    block.Multiply(order.j(i), order.width(i), order.p(i), order.depth(i),
+                   order.Stretches(i + 1));
   }
 }
 
