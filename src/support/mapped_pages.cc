@@ -66,6 +66,19 @@ std::optional<FileRange> FindFileRange(Bytes bytes) {
   return range && range->descriptor >= 0 ? range : std::nullopt;
 }
 
+void MapPages(Bytes bytes) {
+#ifdef MADV_POPULATE_READ
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
+  if (!AllMappings().Find(bytes)) return;
+  const size_t before = reinterpret_cast<uintptr_t>(bytes.data()) % page;
+  // Failure costs time and nothing else. No byte is changed.
+  madvise(const_cast<std::byte*>(bytes.data() - before), before + bytes.size(),
+          MADV_POPULATE_READ);
+#else
+  (void)bytes;
+#endif
+}
+
 void ReleasePages(Bytes bytes) {
   static const size_t page = static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
   if (bytes.size() < page || !AllMappings().Find(bytes)) return;

@@ -19,6 +19,11 @@ namespace tenon {
 // before. The page that holds the end stays: the walk goes on there.
 void ReleasePages(Bytes bytes);
 
+// Maps the pages of `bytes`, all at once, where the bytes lie in a mapped file:
+// prefetching doesn't reach pages that aren't mapped yet. Elsewhere, and where
+// the system has no such call, it does nothing.
+void MapPages(Bytes bytes);
+
 // Where `bytes` stand in a file, so that whoever writes them to another can let
 // the kernel copy; nothing when they are memory like any other. Valid as long
 // as the mapping is.

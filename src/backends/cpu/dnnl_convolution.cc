@@ -1,6 +1,7 @@
 #include "backends/cpu/dnnl_convolution.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace tenon::cpu {
@@ -11,9 +12,7 @@ using Tag = memory::format_tag;
 
 constexpr auto kFloat = memory::data_type::f32;
 
-size_t Aligned(size_t size_bytes) { return (size_bytes + 63) & ~size_t{63}; }
-
-memory::desc ResultOf(const DnnlConvolutionShape& s) {
+memory::desc ResultOf(const FusedConvolutionShape& s) {
   return memory::desc({s.batch, s.out_channels, s.out_size[0], s.out_size[1]},
                       kFloat, Tag::nhwc);
 }
@@ -23,30 +22,14 @@ bool HasArgument(const ConvolutionPostOp& op) {
          op.kind == ConvolutionPostOp::Kind::kElement;
 }
 
-memory::desc PerChannel(const DnnlConvolutionShape& s) {
+memory::desc PerChannel(const FusedConvolutionShape& s) {
   return memory::desc({1, s.out_channels, 1, 1}, kFloat, Tag::nhwc);
-}
-
-// As the program has it, or in the order that the kernel asks for.
-memory::desc WeightOf(const DnnlConvolutionShape& s, bool is_packed) {
-  const int64_t in = s.in_channels / s.groups, h = s.kernel[0], w = s.kernel[1];
-  memory::dims sizes = {s.out_channels, in, h, w};
-  memory::dims strides = s.has_weight_channels_last
-                             ? memory::dims{in * h * w, 1, w * in, in}
-                             : memory::dims{in * h * w, h * w, w, 1};
-  if (s.groups > 1) {
-    sizes[0] /= s.groups;
-    sizes.insert(sizes.begin(), s.groups);
-    strides.insert(strides.begin(), sizes[1] * strides[0]);
-  }
-  return is_packed ? memory::desc(sizes, kFloat, Tag::any)
-                   : memory::desc(sizes, kFloat, strides);
 }
 
 // Whether a post-op reads a value per channel, or looks as if it did.
 // oneDNN 2.6 applies them wrongly in its brdgmm kernels for depthwise
 // convolutions.
-bool HasChannelOperand(const DnnlConvolutionShape& s) {
+bool HasChannelOperand(const FusedConvolutionShape& s) {
   return std::any_of(s.post_ops.begin(), s.post_ops.end(),
                      [&](const ConvolutionPostOp& op) {
                        return op.kind == ConvolutionPostOp::Kind::kChannel ||
@@ -55,7 +38,7 @@ bool HasChannelOperand(const DnnlConvolutionShape& s) {
                      });
 }
 
-dnnl::primitive_attr AttributesOf(const DnnlConvolutionShape& s) {
+dnnl::primitive_attr AttributesOf(const FusedConvolutionShape& s) {
   using Kind = ConvolutionPostOp::Kind;
   dnnl::post_ops ops;
   for (const ConvolutionPostOp& op : s.post_ops) {
@@ -80,11 +63,11 @@ dnnl::primitive_attr AttributesOf(const DnnlConvolutionShape& s) {
 }
 
 dnnl::convolution_forward::primitive_desc Describe(
-    const DnnlConvolutionShape& s) {
+    const FusedConvolutionShape& s) {
   const memory::desc x({s.batch, s.in_channels, s.in_size[0], s.in_size[1]},
                        kFloat, Tag::nhwc);
   const memory::desc out = ResultOf(s);
-  const memory::desc weight = WeightOf(s, true);
+  const memory::desc weight(PlainWeight(s).dims(), kFloat, Tag::any);
   const memory::desc bias({s.out_channels}, kFloat, Tag::a);
   const memory::dims strides = {s.stride[0], s.stride[1]};
   const memory::dims dilates = {s.dilation[0] - 1, s.dilation[1] - 1};
@@ -108,9 +91,61 @@ dnnl::convolution_forward::primitive_desc Describe(
                                                    DnnlEngine());
 }
 
+class DnnlConvolution : public ConvolutionKernel {
+ public:
+  explicit DnnlConvolution(const FusedConvolutionShape& s)
+      : desc_(Describe(s)),
+        has_bias_(s.has_bias || s.has_shift),
+        stream_(DnnlEngine()) {
+    std::vector<std::pair<int, memory::desc>> arguments = {
+        {DNNL_ARG_SRC, desc_.src_desc()},
+        {DNNL_ARG_WEIGHTS, desc_.weights_desc()},
+        {DNNL_ARG_DST, desc_.dst_desc()},
+        {DNNL_ARG_SCRATCHPAD, desc_.scratchpad_desc()}};
+    if (has_bias_) arguments.push_back({DNNL_ARG_BIAS, desc_.bias_desc()});
+    for (size_t i = 0; i < s.post_ops.size(); ++i) {
+      const ConvolutionPostOp& op = s.post_ops[i];
+      has_argument_.push_back(HasArgument(op));
+      if (!HasArgument(op)) continue;
+      const bool is_channel = op.kind == ConvolutionPostOp::Kind::kChannel;
+      arguments.push_back(
+          {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
+           is_channel ? PerChannel(s) : ResultOf(s)});
+    }
+    pointers_.resize(arguments.size());
+    call_ = PrimitiveCall(dnnl::convolution_forward(desc_), arguments);
+  }
+
+  std::string_view name() const override { return "convolution_dnnl"; }
+  memory::desc weight() const override { return desc_.weights_desc(); }
+  size_t scratch_bytes() const override {
+    return desc_.scratchpad_desc().get_size();
+  }
+  bool Run(const ConvolutionPointers& p) override {
+    size_t next = 0;
+    pointers_[next++] = p.x;
+    pointers_[next++] = p.weight;
+    pointers_[next++] = p.out;
+    pointers_[next++] = p.scratch;
+    if (has_bias_) pointers_[next++] = p.bias;
+    for (size_t i = 0; i < has_argument_.size(); ++i) {
+      if (has_argument_[i]) pointers_[next++] = p.operands[i];
+    }
+    return call_.Run(stream_, pointers_);
+  }
+
+ private:
+  const dnnl::convolution_forward::primitive_desc desc_;
+  const bool has_bias_;
+  std::vector<bool> has_argument_;  // by post-op
+  std::vector<void*> pointers_;     // of a run's arguments
+  PrimitiveCall call_;
+  dnnl::stream stream_;
+};
+
 }  // namespace
 
-bool DnnlConvolutionStep::IsFast(const DnnlConvolutionShape& shape) {
+bool HasDnnlConvolution(const FusedConvolutionShape& shape) {
   // oneDNN's C++ interface says by an exception that it has no kernel.
   try {
     const std::string kernel = Describe(shape).impl_info_str();
@@ -125,81 +160,11 @@ bool DnnlConvolutionStep::IsFast(const DnnlConvolutionShape& shape) {
   }
 }
 
-std::optional<size_t> DnnlConvolutionStep::Prepare(PackedWeights& weights,
-                                                   int use) try {
-  const auto desc = Describe(shape_);
-  const memory::desc plain = WeightOf(shape_, false);
-  std::vector<std::pair<int, memory::desc>> arguments = {
-      {DNNL_ARG_SRC, desc.src_desc()},
-      {DNNL_ARG_WEIGHTS, desc.weights_desc()},
-      {DNNL_ARG_DST, desc.dst_desc()},
-      {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}};
-  if (shape_.has_bias || shape_.has_shift) {
-    arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc()});
-  }
-  for (size_t i = 0; i < shape_.post_ops.size(); ++i) {
-    const ConvolutionPostOp& op = shape_.post_ops[i];
-    if (!HasArgument(op)) continue;
-    const bool is_channel = op.kind == ConvolutionPostOp::Kind::kChannel;
-    arguments.push_back(
-        {DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1,
-         is_channel ? PerChannel(shape_) : ResultOf(shape_)});
-  }
-  if (desc.weights_desc() != plain || shape_.has_scale) {
-    const auto num_scales =
-        static_cast<size_t>(shape_.has_scale ? shape_.out_channels : 0);
-    packed_weight_ = weights.Find(plain, desc.weights_desc(), shape_.weight,
-                                  shape_.weight_source, num_scales, use);
-    if (packed_weight_ == nullptr) return std::nullopt;
-  }
-  convolution_ = PrimitiveCall(dnnl::convolution_forward(desc), arguments);
-  pointers_.resize(arguments.size());
-  for (size_t i = 0; i < shape_.post_ops.size(); ++i) name_ += "+";
-  bias_offset_ = Aligned(desc.scratchpad_desc().get_size());
-  const bool adds_up =
-      shape_.has_bias && (shape_.has_shift || shape_.has_scale);
-  const auto bias_bytes = static_cast<size_t>(shape_.out_channels) * 4;
-  return bias_offset_ + (adds_up ? Aligned(bias_bytes) : 0) + 64;
+std::unique_ptr<ConvolutionKernel> MakeDnnlConvolution(
+    const FusedConvolutionShape& shape) try {
+  return std::make_unique<DnnlConvolution>(shape);
 } catch (const dnnl::error&) {
-  return std::nullopt;
-}
-
-float* DnnlConvolutionStep::Bias(Frame& frame, std::byte* scratch) const {
-  float* shift = shape_.has_shift ? frame.at<float>(shape_.shift) : nullptr;
-  if (!shape_.has_bias) return shift;
-  float* bias = frame.at<float>(shape_.bias);
-  const float* scale =
-      shape_.has_scale ? frame.at<float>(shape_.scale) : nullptr;
-  if (shift == nullptr && scale == nullptr) return bias;
-  float* sum = reinterpret_cast<float*>(scratch + bias_offset_);
-  for (int64_t c = 0; c < shape_.out_channels; ++c) {
-    sum[c] = scale != nullptr ? bias[c] * scale[c] : bias[c];
-    if (shift != nullptr) sum[c] += shift[c];
-  }
-  return sum;
-}
-
-bool DnnlConvolutionStep::Run(Frame& frame) {
-  std::byte* scratch = frame.at<std::byte>(scratch_);
-  const float* scale =
-      shape_.has_scale ? frame.at<float>(shape_.scale) : nullptr;
-  void* weight =
-      packed_weight_ == nullptr
-          ? frame.at<void>(shape_.weight)
-          : packed_weight_->Get(frame, stream_, &held_weight_, scale);
-  size_t next = 0;
-  pointers_[next++] = frame.at<void>(shape_.x);
-  pointers_[next++] = weight;
-  pointers_[next++] = frame.at<void>(shape_.out);
-  pointers_[next++] = scratch;
-  if (shape_.has_bias || shape_.has_shift) {
-    pointers_[next++] = Bias(frame, scratch);
-  }
-  for (const ConvolutionPostOp& op : shape_.post_ops) {
-    if (HasArgument(op)) pointers_[next++] = frame.at<void>(op.operand);
-  }
-  const bool ok = weight != nullptr && convolution_.Run(stream_, pointers_);
-  return ok || frame.Fail("oneDNN could not run a convolution");
+  return nullptr;
 }
 
 }  // namespace tenon::cpu

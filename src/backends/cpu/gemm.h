@@ -34,18 +34,25 @@ struct MatmulShape {
   std::vector<int64_t> a_offsets, b_offsets, c_offsets;
 };
 
+// Shares the columns of large products out among the threads that OpenMP had
+// when it was made.
 class MatmulStep : public Step {
  public:
+  // On the thread that makes the step.
   static int64_t ScratchBytes(const MatmulShape& shape);
 
-  MatmulStep(MatmulShape shape, Ref scratch)
-      : shape_(std::move(shape)), scratch_(scratch) {}
+  MatmulStep(MatmulShape shape, Ref scratch);
   bool Run(Frame& frame) override;
   std::string_view name() const override { return "matmul"; }
 
  private:
+  // B, when a run brings one that the last had not.
+  void MapMatrix(const float* b);
+
   const MatmulShape shape_;
   const Ref scratch_;
+  const int num_threads_;
+  const float* mapped_ = nullptr;
 };
 
 }  // namespace tenon::cpu

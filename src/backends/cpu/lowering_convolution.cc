@@ -1,13 +1,15 @@
-// Convolutions. Large ones go to oneDNN (dnnl_convolution.h). For the others
-// patches of the input become columns, and a matrix product with the weights as
-// they are does the rest: nothing is packed, and a run costs little beyond its
-// arithmetic.
+// Convolutions. Small ones and large ones are computed with their channels last
+// (fused_convolution.h). For the others, as small ones whose weights may change
+// and those in groups, patches of the input become columns, and a matrix
+// product with the weights as they are does the rest: nothing is packed, and a
+// run costs little beyond its arithmetic.
 #include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "backends/cpu/channels_last.h"
-#include "backends/cpu/dnnl_convolution.h"
+#include "backends/cpu/direct_convolution.h"
+#include "backends/cpu/fused_convolution.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
@@ -194,9 +196,9 @@ bool Pair(KernelCall& call, const Sizes& given, int64_t rank, int64_t single,
   return true;
 }
 
-// Below this many multiplications own loops are faster: between tensors whose
-// channels are last already, where input and result are reordered, and where
-// the weights are packed in each run.
+// Below this many multiplications planar loops are faster: between tensors
+// whose channels are last already, where input and result are reordered, and
+// where the weights are packed in each run.
 constexpr int64_t kLargeInOrder = int64_t{1} << 15;
 constexpr int64_t kLarge = int64_t{1} << 18;
 constexpr int64_t kLargeUnpacked = int64_t{4} << 20;
@@ -212,9 +214,9 @@ bool IsWorthDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
 }
 
 // x and out have their channels last.
-DnnlConvolutionShape DnnlShape(PlanBuilder& b, const ConvolutionShape& s,
-                               const Tensor& weight) {
-  DnnlConvolutionShape d;
+FusedConvolutionShape FusedShape(PlanBuilder& b, const ConvolutionShape& s,
+                                 const Tensor& weight) {
+  FusedConvolutionShape d;
   d.batch = s.batch;
   d.groups = s.groups;
   d.in_channels = s.in_channels * s.groups;
@@ -235,12 +237,14 @@ DnnlConvolutionShape DnnlShape(PlanBuilder& b, const ConvolutionShape& s,
   return d;
 }
 
-// False, with nothing emitted, when own loops do it better.
-bool EmitDnnl(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
-              const Tensor& weight, const Tensor& out) {
-  if (!IsWorthDnnl(b, s, x, weight, out)) return false;
-  DnnlConvolutionShape d = DnnlShape(b, s, weight);
-  if (!DnnlConvolutionStep::IsFast(d)) return false;
+// False, with nothing emitted, when planar loops do it better.
+bool EmitFused(PlanBuilder& b, const ConvolutionShape& s, const Tensor& x,
+               const Tensor& weight, const Tensor& out) {
+  FusedConvolutionShape d = FusedShape(b, s, weight);
+  if (!HasDirectConvolution(d) && (!IsWorthDnnl(b, s, x, weight, out) ||
+                                   !FusedConvolutionStep::IsFast(d))) {
+    return false;
+  }
   const Tensor in_order = b.InChannelsLast(x);
   const Tensor result = b.NewChannelsLast(out);
   if (!in_order.defined() || !result.defined()) return false;
@@ -348,7 +352,7 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
     weight = b.Contiguous(weight);
     if (!weight.defined()) return call.Fail("cannot copy the weight");
   }
-  if (out.numel() > 0 && !EmitDnnl(b, s, x, weight, out) &&
+  if (out.numel() > 0 && !EmitFused(b, s, x, weight, out) &&
       !EmitOwn(b, call, s, x, weight, bias, out)) {
     return false;
   }

@@ -109,6 +109,11 @@ class AdaptivePoolStep : public Step {
     const float* x = frame.at<float>(s_.x);
     float* out = frame.at<float>(s_.out);
     const int64_t channels = s_.channels;
+    if (std::equal(s_.in_size, s_.in_size + 2, s_.out_size)) {
+      // Averages of one element, as where a network has got down to 1 x 1.
+      std::copy_n(x, s_.planes * s_.in_plane() * channels, out);
+      return true;
+    }
     for (int64_t p = 0; p < s_.planes; ++p, x += s_.in_plane() * channels) {
       for (int64_t oh = 0; oh < s_.out_size[0]; ++oh) {
         for (int64_t ow = 0; ow < s_.out_size[1]; ++ow, out += channels) {

@@ -278,12 +278,12 @@ void PlanBuilder::EmitPointwise(TileProgram program) {
   Append(std::move(planned));
 }
 
-void PlanBuilder::EmitConvolution(DnnlConvolutionShape shape) {
+void PlanBuilder::EmitConvolution(FusedConvolutionShape shape) {
   PlannedStep planned;
   planned.reads = {shape.x.buffer, shape.weight.buffer};
   if (shape.has_bias) planned.reads.push_back(shape.bias.buffer);
   planned.writes.push_back(shape.out.buffer);
-  auto step = std::make_unique<DnnlConvolutionStep>(std::move(shape));
+  auto step = std::make_unique<FusedConvolutionStep>(std::move(shape));
   planned.convolution = step.get();
   planned.step = std::move(step);
   Append(std::move(planned));

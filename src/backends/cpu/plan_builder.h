@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/cpu/dnnl_convolution.h"
+#include "backends/cpu/fused_convolution.h"
 #include "backends/cpu/packed_weights.h"
 #include "backends/cpu/plan.h"
 #include "backends/cpu/pointwise_step.h"
@@ -71,7 +71,7 @@ class PlanBuilder {
   void EmitPartial(std::unique_ptr<Step> step, std::span<const Tensor> reads,
                    const Tensor& target, const Tensor& part);
   void EmitPointwise(TileProgram program);
-  void EmitConvolution(DnnlConvolutionShape shape);
+  void EmitConvolution(FusedConvolutionShape shape);
 
   // `to` = `from`, cast and broadcast. False when there is no such cast. What
   // a region input holds there is saved before (Frame::undo_log).
@@ -116,7 +116,7 @@ class PlanBuilder {
     std::unique_ptr<Step> step;
     // `step`, if it is one.
     PointwiseStep* pointwise = nullptr;
-    DnnlConvolutionStep* convolution = nullptr;
+    FusedConvolutionStep* convolution = nullptr;
     std::vector<uint32_t> reads, writes;
     // For listings: what it computes, how much of each buffer it reads, and
     // how much it writes.
@@ -160,8 +160,8 @@ class PlanBuilder {
   void FuseConvolutions();
   size_t FindOnlyReader(size_t convolution) const;
   bool TryFuse(size_t convolution, size_t reader);
-  std::optional<DnnlConvolutionShape> Fused(size_t convolution,
-                                            size_t reader) const;
+  std::optional<FusedConvolutionShape> Fused(size_t convolution,
+                                             size_t reader) const;
   void SumInPlace();
   void SumInPlace(size_t convolution);
   bool PrepareConvolutions();

@@ -38,14 +38,14 @@ PostOp Activation(algorithm what, float alpha = 0, float beta = 0) {
 class EpilogueReader {
  public:
   EpilogueReader(const TileProgram& program, const std::vector<Buffer>& buffers,
-                 bool keeps_nan, DnnlConvolutionShape shape)
+                 bool keeps_nan, FusedConvolutionShape shape)
       : program_(program),
         buffers_(buffers),
         keeps_nan_(keeps_nan),
         shape_(std::move(shape)) {}
 
   // The convolution with the program's work added; none if it can't be.
-  std::optional<DnnlConvolutionShape> Read() {
+  std::optional<FusedConvolutionShape> Read() {
     if (program_.count != shape_.count() || program_.code.empty() ||
         !IsElement(program_.output)) {
       return std::nullopt;
@@ -246,7 +246,7 @@ class EpilogueReader {
   const TileProgram& program_;
   const std::vector<Buffer>& buffers_;
   const bool keeps_nan_;
-  DnnlConvolutionShape shape_;
+  FusedConvolutionShape shape_;
   TileRegister result_ = 0;   // the convolution's, which nobody will have
   TileRegister current_ = 0;  // what the work so far gives
 };
@@ -265,8 +265,8 @@ size_t PlanBuilder::FindOnlyReader(size_t convolution) const {
   return touches[1];
 }
 
-std::optional<DnnlConvolutionShape> PlanBuilder::Fused(size_t convolution,
-                                                       size_t reader) const {
+std::optional<FusedConvolutionShape> PlanBuilder::Fused(size_t convolution,
+                                                        size_t reader) const {
   const PlannedStep& from = steps_[convolution];
   const PlannedStep& to = steps_[reader];
   const uint32_t written = to.writes[0];
@@ -301,7 +301,7 @@ std::optional<DnnlConvolutionShape> PlanBuilder::Fused(size_t convolution,
   }
   const bool is_alike =
       shape->post_ops.size() == from.convolution->shape().post_ops.size();
-  if (!is_alike && !DnnlConvolutionStep::IsFast(*shape)) return std::nullopt;
+  if (!is_alike && !FusedConvolutionStep::IsFast(*shape)) return std::nullopt;
   return shape;
 }
 
@@ -343,8 +343,8 @@ void PlanBuilder::FuseConvolutions() {
 // A residual that is added may be where the result goes, if nobody needs it
 // any more: oneDNN has faster kernels for that.
 void PlanBuilder::SumInPlace(size_t convolution) {
-  DnnlConvolutionStep& step = *steps_[convolution].convolution;
-  DnnlConvolutionShape shape = step.shape();
+  FusedConvolutionStep& step = *steps_[convolution].convolution;
+  FusedConvolutionShape shape = step.shape();
   const Buffer& out = buffers_[shape.out.buffer];
   if (out.kind != BufferKind::kArena ||
       touches_[shape.out.buffer].front() != convolution ||
@@ -369,7 +369,7 @@ void PlanBuilder::SumInPlace(size_t convolution) {
         });
     if (num_uses != 1) continue;
     op.kind = PostOp::Kind::kSum;
-    if (DnnlConvolutionStep::IsFast(shape)) step.set_shape(std::move(shape));
+    if (FusedConvolutionStep::IsFast(shape)) step.set_shape(std::move(shape));
     return;
   }
 }
@@ -385,7 +385,7 @@ bool PlanBuilder::PrepareConvolutions() {
   std::unordered_map<uint32_t, int> uses;  // of each weight
   for (PlannedStep& planned : steps_) {
     if (planned.convolution == nullptr) continue;
-    const DnnlConvolutionShape& shape = planned.convolution->shape();
+    const FusedConvolutionShape& shape = planned.convolution->shape();
     const int use = shape.has_scale ? uses[shape.weight.buffer]++ : 0;
     const auto scratch_bytes =
         planned.convolution->Prepare(packed_weights(), use);

@@ -144,7 +144,7 @@ Status PlanBuilder::PlaceBuffers(Diagnostics& diags) {
   // reads each element before it writes the one in its place.
   for (uint32_t s = 0; s < steps_.size(); ++s) {
     if (steps_[s].convolution != nullptr) {
-      const DnnlConvolutionShape& shape = steps_[s].convolution->shape();
+      const FusedConvolutionShape& shape = steps_[s].convolution->shape();
       for (const ConvolutionPostOp& op : shape.post_ops) {
         // The pass that asked for the sum saw to it that this may be.
         if (op.kind == ConvolutionPostOp::Kind::kSum) {

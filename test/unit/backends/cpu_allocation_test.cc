@@ -105,7 +105,7 @@ const Case kCases[] = {
      [](RegionBuilder& b, RandomTensors& random) {
        return Convolution(b, random, 4, 1);
      },
-     "convolution\n"},
+     "convolution_direct\n"},
     {"depthwise_convolution",
      [](RegionBuilder& b, RandomTensors& random) {
        return Convolution(b, random, 32, 32);

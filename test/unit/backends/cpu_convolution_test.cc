@@ -218,8 +218,8 @@ int Count(const std::string& plan, const std::string& name) {
 bool HasFastConvolutions() {
   static const bool has = [] {
     Net net;
-    const ValueId x = net.Input({1, 16, 20, 20});
-    return Check(net, {net.Conv(x, 16)}).find("dnnl") != std::string::npos;
+    const ValueId x = net.Input({1, 32, 20, 20});
+    return Check(net, {net.Conv(x, 32)}).find("dnnl") != std::string::npos;
   }();
   return has;
 }

@@ -1,6 +1,7 @@
 // The blocked matrix product of every instruction set that the machine has,
 // against a plain loop.
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <cstring>
@@ -158,7 +159,56 @@ TEST(CpuGemmTest, SeveralBlocks) {
     Check({75, 1001, 20, b_is_transposed, 0, 1, true}, random);
     Check({9, 500, 300, b_is_transposed, 1, 2, true}, random);
     Check({130, 490, 259, b_is_transposed, 0, 1, false}, random);
+    Check({100, 300, 800, b_is_transposed, 2, 1, true}, random);
+    Check({128, 145, 385, b_is_transposed, 0, -1, true}, random);
+    Check({33, 260, 1024, b_is_transposed, 0, 1, true}, random);
   }
+}
+
+TEST(CpuGemmTest, ThreadsShareColumns) {
+  const int before = omp_get_max_threads();
+  RandomTensors random;
+  for (const bool b_is_transposed : {false, true}) {
+    // Fewer groups of columns than threads, and a last one that isn't whole.
+    for (const int64_t n : {40, 500}) {
+      MatmulShape shape;
+      shape.m = 70;
+      shape.n = n;
+      shape.k = 2000;
+      shape.a_row = shape.k;
+      shape.b_row = b_is_transposed ? 1 : n;
+      shape.b_column = b_is_transposed ? shape.k : 1;
+      shape.has_bias = true;
+      shape.a_offsets = shape.b_offsets = shape.c_offsets = {0};
+      Tensor tensors[] = {
+          random.Floats({shape.m, shape.k}), random.Floats({shape.k, n}),
+          Tensor::Empty(DType::kFloat32, {shape.m, n}), random.Floats({n})};
+      Ref* const refs[] = {&shape.a, &shape.b, &shape.c, &shape.bias};
+      std::byte* bases[5] = {};
+      for (uint32_t i = 0; i < 4; ++i) {
+        bases[i] =
+            reinterpret_cast<std::byte*>(tensors[i].mutable_data<float>());
+        refs[i]->buffer = i;
+      }
+      std::vector<float> results[2];
+      for (const int threads : {1, 3}) {
+        omp_set_num_threads(threads);
+        ScratchMemory scratch(MatmulStep::ScratchBytes(shape));
+        bases[4] = reinterpret_cast<std::byte*>(scratch.floats);
+        MatmulStep step(shape, Ref{4, 0});
+        Frame frame;
+        frame.bases = bases;
+        ASSERT_TRUE(step.Run(frame));
+        EXPECT_TRUE(scratch.is_guard_intact());
+        const float* c = tensors[2].data<float>();
+        results[threads == 1 ? 0 : 1].assign(c, c + shape.m * n);
+      }
+      for (size_t i = 0; i < results[0].size(); ++i) {
+        ASSERT_NEAR(results[0][i], results[1][i], 1e-3f) << n << ", " << i;
+      }
+    }
+  }
+  omp_set_num_threads(before);
 }
 
 TEST(CpuGemmTest, RowsMayBeOne) {
@@ -206,7 +256,8 @@ TEST(CpuGemmTest, NothingToSum) {
 }
 
 TEST(CpuGemmTest, SmallerProductsNeedNoMoreScratch) {
-  const int64_t sizes[] = {1, 2, 3, 4, 8, 9, 31, 32, 48, 64, 65, 255, 256, 500};
+  const int64_t sizes[] = {1,  2,  3,   4,   8,   9,   31,  32, 48,
+                           64, 65, 128, 129, 255, 256, 384, 500};
   const auto bytes = [](const Loops& set, int64_t m, int64_t n, int64_t k,
                         bool b_is_transposed) {
     GemmArgs g;

@@ -268,6 +268,27 @@ TEST(CpuPlanTest, PackedWeightsFollowTheWeights) {
   EXPECT_NEAR(first_of(one), expected(one), 1e-2);
 }
 
+TEST(CpuPlanTest, LargeWeightsOfManyRowsAreNotPacked) {
+  RandomTensors random;
+  const auto packed_bytes = [&](int64_t rows) {
+    RegionBuilder b;
+    const ValueId x = b.Input(random.Floats({rows, 512}));
+    const Tensor weight = random.Floats({512, 512});
+    const Bytes bytes(weight.raw(), weight.storage()->size_bytes());
+    const ValueId w =
+        b.Input(Tensor(Storage::BorrowConst(bytes, weight.storage()),
+                       weight.dtype(), weight.sizes(), weight.strides(), 0));
+    const ValueId y =
+        b.Op("aten.linear.default", {{"input", x}, {"weight", w}});
+    const std::vector<RuntimeValue> inputs = b.inputs;
+    const auto executable = Load(b.Finish({y}));
+    RunRegion(executable.get(), inputs);
+    return executable->last_listing()->packed_bytes;
+  };
+  EXPECT_EQ(packed_bytes(100), 0u);
+  EXPECT_EQ(packed_bytes(1), 0u);
+}
+
 // Of one region, in two threads' hands: while the weights stay, there is one
 // packed copy; a fork with other weights leaves the original's alone.
 TEST(CpuPlanTest, ForksShareThePackedWeights) {

@@ -68,8 +68,19 @@ TEST(MappedPagesTest, ReleasesAPart) {
   EXPECT_EQ(Sum(file->bytes()), kSize);
 }
 
+TEST(MappedPagesTest, MapsAllAtOnce) {
+  const auto file = MapOnes("mapped");
+  ASSERT_NE(file, nullptr);
+  MapPages(file->bytes().subspan(10, 3 * PageBytes()));
+#ifdef MADV_POPULATE_READ
+  EXPECT_GE(NumResident(file->bytes()), 4u);
+#endif
+  EXPECT_EQ(Sum(file->bytes()), kSize);
+}
+
 TEST(MappedPagesTest, LeavesTheHeapAlone) {
   const std::vector<std::byte> heap(kSize, std::byte{1});
+  MapPages(heap);
   ReleasePages(heap);
   EXPECT_EQ(Sum(heap), kSize);
 }

@@ -51,7 +51,7 @@ void DotTile(const GemmArgs& g, int64_t i, int64_t j) {
         folded[c] += Load<Quad>(x + q) * Load<Quad>(y + q);
       }
     }
-    Transpose(folded);
+    Transpose4(folded);
     Quad total = (folded[0] + folded[1]) + (folded[2] + folded[3]);
     for (int64_t q = g.k & ~int64_t{3}; q < g.k; ++q) {
 #pragma GCC unroll 4
@@ -155,7 +155,10 @@ bool IsBestAsDots(const GemmArgs& g) {
   if (g.b_column == 1 || g.n == 1) return g.n == 1;
   if (g.n <= 2 * kDotColumns && g.k >= 32) return true;
   if (g.m < 4 && g.k >= 8) return true;
-  return g.m <= g.k / (144 / (kDotRows * kDotRows));
+  // Blocks are fetched from memory ahead of time, unless their columns lie so
+  // far apart that they push each other out of the cache.
+  if (g.n * g.k >= kStreamedElements && g.b_column % 1024 != 0) return false;
+  return g.m <= 32 && g.m <= g.k / (256 / (kDotRows * kDotRows));
 }
 
 }  // namespace

@@ -121,6 +121,27 @@ struct GemmArgs {
   const float* bias = nullptr;  // n elements
 };
 
+// A convolution between tensors with their channels last. The weights lie in
+// blocks of output channels, the last one filled up: [block, tap, input
+// channel, channel of the block], or without the input channel where each
+// channel has a filter of its own.
+struct ConvolutionArgs {
+  int64_t pixels = 0;  // of all results
+  int64_t taps = 0;
+  int64_t in_channels = 0, out_channels = 0;
+  int64_t block = 0;  // convolution_block
+  const float* x = nullptr;
+  // [pixel, tap]: where the first of the input channels lies in x, or -1.
+  const int32_t* offsets = nullptr;
+  const float* zeros = nullptr;  // in_channels of them
+  const float* weight = nullptr;
+  const float* bias = nullptr;    // or null
+  const float* addend = nullptr;  // null, or added to what lies in its place
+  bool has_bounds = false;        // NaN isn't bounded
+  float low = 0, high = 0;
+  float* out = nullptr;
+};
+
 // Windows over a plane of fewer than 2^31 elements. Taps outside of it don't
 // count.
 struct PoolArgs {
@@ -163,6 +184,10 @@ struct Loops {
   // Looks at sizes and steps only. Fewer rows never need more; nor does a
   // smaller k where b_column is 1, nor do fewer columns where b_row is 1.
   int64_t (*gemm_scratch_bytes)(const GemmArgs& args);
+  void (*convolve)(const ConvolutionArgs& args);
+  void (*convolve_depthwise)(const ConvolutionArgs& args);
+  // The output channels of a block of weights that suits so many.
+  int64_t (*convolution_block)(int64_t out_channels);
   // scores[j] = scale * scores[j] + mask[j]; then softmax with rows of only
   // -inf giving 0.
   void (*attention_row)(float* scores, const float* mask, float scale,

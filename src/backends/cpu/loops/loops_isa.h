@@ -25,6 +25,9 @@ void Multiply(const GemmArgs& g, float* scratch);
 int64_t GemmScratchBytes(const GemmArgs& g);
 void MultiplyBlocked(const GemmArgs& g, float* scratch);
 int64_t BlockedScratchBytes(const GemmArgs& g);
+void Convolve(const ConvolutionArgs& g);
+void ConvolveDepthwise(const ConvolutionArgs& g);
+int64_t ConvolutionBlock(int64_t out_channels);
 void AttentionRow(float* scores, const float* mask, float scale, int64_t size);
 extern const Loops kLoops;
 

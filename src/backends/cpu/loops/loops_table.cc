@@ -21,6 +21,9 @@ extern const Loops kLoops = {TENON_TEXT(TENON_CPU_ISA),
                              SumPoolLast,
                              Multiply,
                              GemmScratchBytes,
+                             Convolve,
+                             ConvolveDepthwise,
+                             ConvolutionBlock,
                              AttentionRow};
 
 }  // namespace TENON_CPU_ISA
