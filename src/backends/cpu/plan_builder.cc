@@ -6,6 +6,7 @@
 
 #include "backends/cpu/channels_last.h"
 #include "backends/cpu/lowering.h"
+#include "backends/cpu/lowering_widened.h"
 #include "backends/cpu/pointwise_builder.h"
 #include "kernels/views.h"
 #include "support/checked.h"
@@ -290,7 +291,10 @@ void PlanBuilder::EmitConvolution(DnnlConvolutionShape shape) {
 }
 
 void PlanBuilder::Append(PlannedStep planned) {
-  for (const uint32_t b : planned.writes) ForgetTwins(b);
+  for (const uint32_t b : planned.writes) {
+    ForgetTwins(b);
+    ForgetOrigins(b);
+  }
   steps_.push_back(std::move(planned));
 }
 
@@ -561,6 +565,21 @@ bool PlanBuilder::Store(NodeId node, std::vector<RuntimeValue> results) {
   return next == n.results.count;
 }
 
+bool PlanBuilder::LowerCall(const Lowering& lowering, KernelCall& call) {
+  bool all_constant = true;
+  for (size_t i = 0; i < call.num_args(); ++i) {
+    all_constant = all_constant &&
+                   !AnyTensor(call.arg(i),
+                              [&](const Tensor& t) { return !is_constant(t); });
+  }
+  const Kernel kernel = FindKernel(lowering.name);
+  const bool is_computed_now =
+      lowering.kind == LoweringKind::kGeometry ||
+      (all_constant && lowering.kind == LoweringKind::kPure &&
+       kernel != nullptr);
+  return is_computed_now ? kernel(call) : LowerWidened(*this, call, lowering);
+}
+
 bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
   const Program& region = *request_.region;
   current_ = node;
@@ -573,7 +592,6 @@ bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
   }
   std::vector<RuntimeValue> args(schema->args.size());
   std::vector<bool> present(schema->args.size(), false);
-  bool all_constant = true;
   int position = 0;
   for (const Arg& arg : region.args(node)) {
     const std::string_view label = region.view(arg.name);
@@ -588,20 +606,10 @@ bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
     const auto slot = static_cast<size_t>(at);
     args[slot] = Read(arg);
     present[slot] = true;
-    if (AnyTensor(args[slot],
-                  [&](const Tensor& t) { return !is_constant(t); })) {
-      all_constant = false;
-    }
   }
   if (!CompleteArgs(*schema, &args, present, error)) return false;
   KernelCall call(*schema, std::move(args));
-  const bool is_computed_now =
-      lowering->kind == LoweringKind::kGeometry ||
-      (all_constant && lowering->kind == LoweringKind::kPure &&
-       FindKernel(name) != nullptr);
-  const bool ok = is_computed_now ? FindKernel(name)(call)
-                                  : lowering->lower(*this, call, *lowering);
-  if (!ok) {
+  if (!LowerCall(*lowering, call)) {
     *error = std::string(name) + ": " + call.error();
     return false;
   }

@@ -43,6 +43,17 @@ struct PlanRequest {
   bool keeps_nan = false;
 };
 
+struct Lowering;
+
+// What a float32 tensor was computed from: (stored - zero) * scale.
+struct StoredTensor {
+  Tensor stored;  // of a narrow dtype; its sizes and strides are the other's
+  // Undefined, or float32 tensors of one element, or of one per position along
+  // `axis`.
+  Tensor scale, zero;
+  int64_t axis = 0;
+};
+
 class PlanBuilder {
  public:
   static Expected<std::unique_ptr<Plan>> Build(const PlanRequest& request,
@@ -97,6 +108,25 @@ class PlanBuilder {
   // Nothing happens when they are one.
   void SetChannelsLast(const Tensor& result, const Tensor& last);
 
+  // --- tensors that are stored narrower than they are computed ---
+
+  // A half-precision tensor as float32. Undefined when it is too large.
+  Tensor Widened(const Tensor& tensor);
+  // A tensor in another dtype, and its twin if it has one.
+  Tensor Converted(const Tensor& tensor, DType dtype);
+  // Says what a float32 tensor was computed from. Whoever can reads that
+  // instead, and when nobody reads the tensor, the steps that compute it are
+  // dropped. Nothing happens when the two differ in strides.
+  void SetStored(const Tensor& wide, StoredTensor from);
+  // For a view of such a tensor, as a view of what it was computed from.
+  std::optional<StoredTensor> FindStored(const Tensor& view) const;
+
+  // --- lowering operators by others ---
+
+  // Lowers a call of any operator that the backend has; constants and geometry
+  // are evaluated.
+  bool LowerCall(const Lowering& lowering, KernelCall& call);
+
   // --- writing in place ---
 
   // Whether the node that is being lowered, which gives a changed copy of its
@@ -133,6 +163,12 @@ class PlanBuilder {
     Tensor tensor, last;
   };
 
+  // A float32 tensor and what it was computed from.
+  struct Origin {
+    Tensor wide;
+    StoredTensor from;
+  };
+
   uint32_t AddBuffer(BufferKind kind, size_t size_bytes);
   uint32_t BufferOf(const Tensor& tensor);
   void BindInputs();
@@ -146,6 +182,7 @@ class PlanBuilder {
                     std::string* error);
   void Append(PlannedStep planned);
   void ForgetTwins(uint32_t written);
+  void ForgetOrigins(uint32_t written);
 
   // --- over all steps; in plan_passes.cc ---
   void DropUnusedSteps();
@@ -173,7 +210,8 @@ class PlanBuilder {
       stand_ins_;  // by buffer; keeps ids apart
   std::unordered_map<const Storage*, uint32_t> buffer_of_storage_;
   std::unordered_map<std::string, Ref> tiles_;
-  std::unordered_map<uint32_t, Twins> twins_;  // by the tensor's buffer
+  std::unordered_map<uint32_t, Twins> twins_;     // by the tensor's buffer
+  std::unordered_map<uint32_t, Origin> origins_;  // by the wide tensor's buffer
   std::vector<PlannedStep> steps_;
   NodeId current_;                    // that is being lowered
   bool may_update_ = false;           // nodes of PlanRequest::in_place_updates

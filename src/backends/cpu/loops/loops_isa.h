@@ -8,6 +8,8 @@ namespace TENON_CPU_ISA {
 
 TileFn FindTile(TileOp op, DType dtype);
 TileFn FindCast(DType from, DType to);
+TileFn FindNarrowTile(TileOp op, DType dtype);
+TileFn FindNarrowCast(DType from, DType to);
 void Softmax(const float* x, float* out, const RowArgs& args);
 void LogSoftmax(const float* x, float* out, const RowArgs& args);
 void LayerNorm(const float* x, float* out, const NormArgs& args);
@@ -25,6 +27,8 @@ void Multiply(const GemmArgs& g, float* scratch);
 int64_t GemmScratchBytes(const GemmArgs& g);
 void MultiplyBlocked(const GemmArgs& g, float* scratch);
 int64_t BlockedScratchBytes(const GemmArgs& g);
+void MultiplyNarrow(const NarrowGemmArgs& g);
+void WidenBlock(const WidenArgs& w);
 void AttentionRow(float* scores, const float* mask, float scale, int64_t size);
 extern const Loops kLoops;
 

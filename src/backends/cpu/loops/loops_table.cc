@@ -21,6 +21,8 @@ extern const Loops kLoops = {TENON_TEXT(TENON_CPU_ISA),
                              SumPoolLast,
                              Multiply,
                              GemmScratchBytes,
+                             MultiplyNarrow,
+                             WidenBlock,
                              AttentionRow};
 
 }  // namespace TENON_CPU_ISA

@@ -5,6 +5,7 @@
 #include "backends/cpu/loops/loops.h"
 #include "backends/cpu/loops/loops_isa.h"
 #include "backends/cpu/loops/vector_math.h"
+#include "backends/cpu/narrow_types.h"
 
 namespace tenon::cpu {
 namespace TENON_CPU_ISA {
@@ -355,11 +356,12 @@ TileFn FindTile(TileOp op, DType dtype) {
     case DType::kBool:
       return FindBoolTile(op);
     default:
-      return nullptr;
+      return FindNarrowTile(op, dtype);
   }
 }
 
 TileFn FindCast(DType from, DType to) {
+  if (IsNarrow(from) || IsNarrow(to)) return FindNarrowCast(from, to);
   switch (from) {
     case DType::kFloat32:
       return FindCastFrom<float>(to);

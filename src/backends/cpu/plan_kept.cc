@@ -1,0 +1,2 @@
+#include "backends/cpu/plan_builder.h"
+namespace tenon::cpu {}
