@@ -38,6 +38,8 @@ struct Operands {
 // n float32 elements side by side, of one or n.
 bool Spread(PlanBuilder& builder, const Tensor& values, int64_t n, Tensor* out,
             Ref* ref) {
+  // One per column and group.
+  if (values.dim() == 2 && values.numel() > n) n = values.numel();
   const Tensor line = values.View({values.numel()}, {1}, values.offset());
   *out = values.is_contiguous() ? builder.Contiguous(ExpandTo(line, {n}))
                                 : Tensor();
@@ -56,6 +58,9 @@ bool EmitNarrow(PlanBuilder& builder, const MatmulShape& shape,
   const auto stored = builder.FindStored(operands.b);
   if (!stored) return false;
   const bool is_per_column = stored->axis == 1 || shape.n == 1;
+  if (stored->group > 0 && (shape.b_row != 1 || stored->axis != 1)) {
+    return false;
+  }
   for (const Tensor* t : {&stored->scale, &stored->zero}) {
     if (t->defined() && t->numel() != 1 && !is_per_column) return false;
   }
@@ -72,6 +77,7 @@ bool EmitNarrow(PlanBuilder& builder, const MatmulShape& shape,
   s.c = shape.c;
   s.has_bias = shape.has_bias;
   s.bias = shape.bias;
+  s.group = stored->group;
   s.has_scale = stored->scale.defined();
   s.has_zero = stored->zero.defined();
   Tensor scale, zero;

@@ -121,6 +121,11 @@ bool QuantizePerChannel(PlanBuilder& b, KernelCall& call, const Lowering&) {
       chain, x, chain("aten.reciprocal.default", {scales}), zeros, range)});
 }
 
+// Zero points as narrow as the elements wrap with them.
+bool Wraps(const Tensor& zeros) {
+  return zeros.defined() && IsNarrow(zeros.dtype());
+}
+
 bool DequantizePerChannel(PlanBuilder& b, KernelCall& call, const Lowering&) {
   int64_t axis;
   if (!AxisAt(call, 3, &axis)) return false;
@@ -133,12 +138,7 @@ bool DequantizePerChannel(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const Tensor x =
       Dequantize(chain, q, zeros, scales, OutputDType(call.arg(7)));
   if (!chain.Return({x})) return false;
-  // Zero points as narrow as the elements wrap with them.
-  const bool wraps = given.defined() && IsNarrow(given.dtype());
-  if (call.tensor(1).dtype() != DType::kFloat32 || wraps ||
-      x.dtype() != DType::kFloat32) {
-    return true;
-  }
+  if (call.tensor(1).dtype() != DType::kFloat32 || Wraps(given)) return true;
   StoredTensor from{q, call.tensor(1), Tensor(), axis};
   if (given.defined()) from.zero = chain.To(given, DType::kFloat32);
   b.SetStored(x, std::move(from));
@@ -188,7 +188,18 @@ bool DequantizePerChannelGroup(PlanBuilder& b, KernelCall& call,
   const Tensor x =
       Dequantize(chain, chain.Reshape(q, {-1, group}), zeros,
                  chain.Reshape(scales, {-1, 1}), call.arg(7).dtype());
-  return chain.Return({chain.Reshape(x, q.sizes())});
+  const Tensor wide = chain.Reshape(x, q.sizes());
+  if (!chain.Return({wide})) return false;
+  const Tensor given = call.OptionalTensor(2);
+  if (scales.dtype() != DType::kFloat32 || Wraps(given) ||
+      scales.sizes() != Sizes{q.size(0), q.size(1) / group} ||
+      (given.defined() && given.sizes() != scales.sizes())) {
+    return true;
+  }
+  StoredTensor from{q, scales, Tensor(), 0, group};
+  if (given.defined()) from.zero = chain.To(given, DType::kFloat32);
+  b.SetStored(wide, std::move(from));
+  return true;
 }
 
 // --- scales and zero points from data ---

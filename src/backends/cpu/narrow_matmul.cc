@@ -18,7 +18,7 @@ constexpr int64_t kBlockElements = int64_t{96} << 10;
 constexpr int64_t kSharedElements = int64_t{1} << 17;
 
 bool IsStreamed(const NarrowMatmulShape& s) {
-  return s.m < kFewRows && s.b_row == 1;
+  return s.m < kFewRows && s.b_row == 1 && s.group == 0;
 }
 
 int64_t BlockColumns(const NarrowMatmulShape& s) {
@@ -74,8 +74,10 @@ void NarrowMatmulStep::MultiplyBlock(Frame& frame, int64_t begin, int64_t end,
   w.size = are_columns ? s_.k : end - begin;
   w.from_step = are_columns ? s_.b_column : s_.b_row;
   w.out = wide;
-  if (s_.has_scale) w.scale = frame.at<float>(s_.scale) + begin;
-  if (s_.has_zero) w.zero = frame.at<float>(s_.zero) + begin;
+  w.group = s_.group == 0 ? s_.k : s_.group;
+  const int64_t first = begin * (s_.k / w.group);
+  if (s_.has_scale) w.scale = frame.at<float>(s_.scale) + first;
+  if (s_.has_zero) w.zero = frame.at<float>(s_.zero) + first;
   w.is_per_row = are_columns;
   BestLoops().widen_block(w);
   GemmArgs g = ProductOf(s_, end - begin);

@@ -17,7 +17,9 @@ struct NarrowMatmulShape {
   // In elements; one of the two is 1.
   int64_t b_row = 0, b_column = 0;
   Ref a, b, c;  // C is contiguous
-  // n contiguous float32 elements each.
+  // Contiguous float32: one element per column, or per column and group of so
+  // many rows. The bias has n.
+  int64_t group = 0;  // 0 = all rows
   bool has_scale = false, has_zero = false, has_bias = false;
   Ref scale, zero, bias;
   // That run it; each has scratch memory of its own.

@@ -116,7 +116,14 @@ class SaveStep : public Step {
 
 Expected<std::unique_ptr<Plan>> PlanBuilder::Build(const PlanRequest& request,
                                                    Diagnostics& diags) {
-  PlanBuilder builder(request);
+  TENON_ASSIGN(auto plan, TryBuild(request, true, diags));
+  if (plan != nullptr) return plan;
+  return TryBuild(request, false, diags);
+}
+
+Expected<std::unique_ptr<Plan>> PlanBuilder::TryBuild(
+    const PlanRequest& request, bool keeps_weights, Diagnostics& diags) {
+  PlanBuilder builder(request, keeps_weights);
   builder.BindInputs();
   TENON_TRY(builder.LowerAll(diags));
   TENON_TRY(builder.PlanOutputs(diags));
@@ -126,6 +133,7 @@ Expected<std::unique_ptr<Plan>> PlanBuilder::Build(const PlanRequest& request,
   // Some steps are one for a convolution only now: x * sigmoid(x).
   builder.FuseConvolutions();
   builder.SumInPlace();
+  if (!builder.MakeKeptSteps()) return std::unique_ptr<Plan>();
   if (!builder.PrepareConvolutions()) {
     return diags.Error(Rule::kRun01)
            << "backend cpu: oneDNN cannot run a convolution that it took";
@@ -189,6 +197,13 @@ int64_t PlanBuilder::InputOf(const Tensor& tensor) const {
 
 WeightSource PlanBuilder::SourceOf(const Tensor& weight) const {
   WeightSource source;
+  const auto buffer = buffer_of_storage_.find(weight.storage().get());
+  if (buffer != buffer_of_storage_.end() &&
+      kept_roots_.contains(buffer->second)) {
+    // Other values come at another address.
+    source.is_constant = source.is_fixed = true;
+    return source;
+  }
   source.input = InputOf(weight);
   source.is_constant = is_constant(weight);
   source.is_fixed =

@@ -11,12 +11,14 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "backends/cpu/dnnl_convolution.h"
+#include "backends/cpu/kept_values.h"
 #include "backends/cpu/packed_weights.h"
 #include "backends/cpu/plan.h"
 #include "backends/cpu/pointwise_step.h"
@@ -49,9 +51,10 @@ struct Lowering;
 struct StoredTensor {
   Tensor stored;  // of a narrow dtype; its sizes and strides are the other's
   // Undefined, or float32 tensors of one element, or of one per position along
-  // `axis`.
+  // `axis`, or, of a matrix, of one per row and group of columns.
   Tensor scale, zero;
   int64_t axis = 0;
+  int64_t group = 0;  // columns in a group; 0 = no groups
 };
 
 class PlanBuilder {
@@ -70,6 +73,10 @@ class PlanBuilder {
   int64_t InputOf(const Tensor& tensor) const;
   // Where a weight comes from, and whether packing it once will do.
   WeightSource SourceOf(const Tensor& weight) const;
+  // Asks that what was computed of a weight's buffer so far be kept between
+  // runs, if it comes from fixed weights alone. From then on it counts as
+  // fixed.
+  void Keep(const Tensor& weight);
   PackedWeights& packed_weights() const { return *request_.packed_weights; }
   Ref RefOf(const Tensor& tensor);
   // A tile full of a constant's only element.
@@ -156,7 +163,20 @@ class PlanBuilder {
     bool is_copy = false;
   };
 
-  explicit PlanBuilder(const PlanRequest& request) : request_(request) {}
+  // Elementwise steps that compute a buffer from fixed weights alone.
+  struct FixedSteps {
+    std::vector<size_t> steps;
+    std::vector<uint32_t> buffers;  // that they write
+    std::vector<uint32_t> inputs;   // of the region, that they read
+  };
+
+  PlanBuilder(const PlanRequest& request, bool keeps_weights)
+      : request_(request), keeps_weights_(keeps_weights) {}
+
+  // Null, with no diagnostic, if a weight that was to be kept can't be.
+  static Expected<std::unique_ptr<Plan>> TryBuild(const PlanRequest& request,
+                                                  bool keeps_weights,
+                                                  Diagnostics& diags);
 
   // A tensor and the same elements with their channels last.
   struct Twins {
@@ -193,6 +213,11 @@ class PlanBuilder {
   Status PlaceBuffers(Diagnostics& diags);
   std::unique_ptr<Plan> Finish();
 
+  // --- weights that are computed once; in plan_kept.cc ---
+  bool IsFixedInput(uint32_t buffer) const;
+  std::optional<FixedSteps> FindFixedSteps(uint32_t root) const;
+  bool MakeKeptSteps();
+
   // --- elementwise steps into convolutions; in plan_fusion.cc ---
   void FuseConvolutions();
   size_t FindOnlyReader(size_t convolution) const;
@@ -204,6 +229,9 @@ class PlanBuilder {
   bool PrepareConvolutions();
 
   const PlanRequest& request_;
+  const bool keeps_weights_;
+  std::set<uint32_t> kept_roots_;  // buffers
+  std::vector<std::unique_ptr<KeptValues>> kept_values_;
   std::vector<RuntimeValue> values_;  // by ValueId
   std::vector<Buffer> buffers_;
   std::vector<std::shared_ptr<Storage>>

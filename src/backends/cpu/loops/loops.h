@@ -146,10 +146,12 @@ struct WidenArgs {
   int64_t rows = 0, size = 0;
   int64_t from_step = 0;  // between rows, in elements
   float* out = nullptr;
-  // Null, or one element per row, or per position in a row.
+  // Null, or one element per row and group of so many positions, or per
+  // position in a row.
   const float* scale = nullptr;
   const float* zero = nullptr;
   bool is_per_row = false;
+  int64_t group = 0;
 };
 
 // Windows over a plane of fewer than 2^31 elements. Taps outside of it don't

@@ -128,6 +128,23 @@ void MultiplyLines(const NarrowGemmArgs& g) {
   }
 }
 
+// x = (x - zero) * scale with one of each, or one per position.
+inline __attribute__((always_inline)) void ScaleRow(float* x, int64_t size,
+                                                    float scale, float zero) {
+  for (int64_t i = 0; i < size; ++i) x[i] = (x[i] - zero) * scale;
+}
+
+inline __attribute__((always_inline)) void ScaleRow(float* x, int64_t size,
+                                                    const float* scale,
+                                                    const float* zero) {
+  if (zero != nullptr) {
+    for (int64_t i = 0; i < size; ++i) x[i] -= zero[i];
+  }
+  if (scale != nullptr) {
+    for (int64_t i = 0; i < size; ++i) x[i] *= scale[i];
+  }
+}
+
 template <typename T>
 void WidenRows(const WidenArgs& w) {
   for (int64_t r = 0; r < w.rows; ++r) {
@@ -139,10 +156,15 @@ void WidenRows(const WidenArgs& w) {
     }
     for (; i < w.size; ++i) to[i] = WidenOne(from[i]);
     if (w.scale == nullptr && w.zero == nullptr) continue;
-    for (i = 0; i < w.size; ++i) {
-      const int64_t at = w.is_per_row ? r : i;
-      const float x = w.zero == nullptr ? to[i] : to[i] - w.zero[at];
-      to[i] = w.scale == nullptr ? x : x * w.scale[at];
+    if (!w.is_per_row) {
+      ScaleRow(to, w.size, w.scale, w.zero);
+      continue;
+    }
+    const int64_t groups = w.size / w.group;
+    for (int64_t g = 0; g < groups; ++g) {
+      ScaleRow(to + g * w.group, w.group,
+               w.scale == nullptr ? 1.0f : w.scale[r * groups + g],
+               w.zero == nullptr ? 0.0f : w.zero[r * groups + g]);
     }
   }
 }
