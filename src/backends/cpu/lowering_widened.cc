@@ -31,13 +31,17 @@ DType ResultType(const KernelCall& call, std::vector<RuntimeValue>* args) {
   return dtype;
 }
 
-// Mean and deviation are as exact as the parameters that come with the input.
+// The statistics of a norm are as exact as the parameters that come with the
+// input.
 bool IsWideStatistic(const KernelCall& call, size_t result) {
-  constexpr std::string_view kNorm = "aten.native_layer_norm.default";
-  if (result == 0 || call.schema().name != kNorm) return false;
-  for (size_t i = 2; i < 4; ++i) {
-    const Tensor parameter = call.OptionalTensor(i);
-    if (parameter.defined() && parameter.dtype() == DType::kFloat32) {
+  const std::string_view name = call.schema().name;
+  const bool is_norm =
+      name == "aten.native_layer_norm.default" ||
+      name == "aten._native_batch_norm_legit_no_training.default";
+  if (result == 0 || !is_norm) return false;
+  for (size_t i = 1; i < call.num_args(); ++i) {
+    if (call.arg(i).is_tensor() && call.arg(i).tensor().defined() &&
+        call.arg(i).tensor().dtype() == DType::kFloat32) {
       return true;
     }
   }

@@ -151,6 +151,8 @@ TileRegister PointwiseBuilder::Convert(TileRegister from, DType from_type,
   if (from_type == to_type) return from;
   TileInstruction code;
   code.run = BestLoops().find_cast(from_type, to_type);
+  code.cast_from = from_type;
+  code.cast_to = to_type;
   code.inputs[0] = from;
   if (code.run != nullptr) return Append(code, to_type).index;
   // Half precision by way of float32, bytes by way of an integer as wide as

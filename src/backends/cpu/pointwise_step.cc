@@ -239,6 +239,7 @@ bool PointwiseStep::Absorb(const PointwiseStep& producer) {
     merged.code.push_back(code);
   }
   merged.result = map(program_.result);
+  Simplify(&merged);
   if (merged.inputs.size() > kMaxInputs ||
       merged.code.size() > kMaxInstructions) {
     return false;

@@ -78,6 +78,9 @@ enum class TileOp : uint8_t {
   kPowScalar,  // a ** p[0]
   kIsNan,      // the result is bool
   kIsInf,      // the result is bool
+  // float32 rounded as bfloat16 or float16 stores it. The dtype is the narrow
+  // one; operand and result are float32.
+  kRounded,
   // Ternary.
   kWhere,    // bool, T, T
   kAddcmul,  // a + p[0] * b * c

@@ -39,6 +39,18 @@ void ToFloat16Tile(void* out, const void* const* in, const double*,
                               [](float x) { return ToFloat16(x); });
 }
 
+void RoundToBFloat16Tile(void* out, const void* const* in, const double*,
+                         int64_t count) {
+  Convert<float, float>(out, in, count,
+                        [](float x) { return Widen(ToBFloat16(x)); });
+}
+
+void RoundToFloat16Tile(void* out, const void* const* in, const double*,
+                        int64_t count) {
+  Convert<float, float>(out, in, count,
+                        [](float x) { return Widen(ToFloat16(x)); });
+}
+
 // Integers wrap.
 template <typename From, typename To>
 void IntegerTile(void* out, const void* const* in, const double*,
@@ -98,8 +110,11 @@ TileFn FindCastToByte(DType from) {
 TileFn FindNarrowTile(TileOp op, DType dtype) {
   switch (dtype) {
     case DType::kBFloat16:
+      return op == TileOp::kRounded ? RoundToBFloat16Tile
+                                    : FindMove<uint16_t>(op);
     case DType::kFloat16:
-      return FindMove<uint16_t>(op);
+      return op == TileOp::kRounded ? RoundToFloat16Tile
+                                    : FindMove<uint16_t>(op);
     case DType::kInt8:
     case DType::kUInt8:
       return FindMove<uint8_t>(op);
