@@ -10,7 +10,7 @@ namespace tenon::cpu {
 namespace {
 
 // With fewer rows, columns are widened as they are read.
-constexpr int64_t kFewRows = 12;
+constexpr int64_t kFewRows = 4;
 // Elements of a block of columns: what the second-level cache holds beside the
 // product's own blocks.
 constexpr int64_t kBlockElements = int64_t{96} << 10;

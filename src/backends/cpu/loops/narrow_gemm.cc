@@ -2,7 +2,7 @@
 // widened in registers as they are read, so that memory delivers only what is
 // stored. For more than a few rows, blocks of it are widened into float32.
 #include <cstdint>
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -19,8 +19,10 @@ typedef uint32_t BitsVector
     __attribute__((vector_size(kLanes * sizeof(uint32_t))));
 typedef uint16_t ShortVector
     __attribute__((vector_size(kLanes * sizeof(uint16_t))));
+#if !defined(__AVX2__)
 typedef int8_t SignedBytes __attribute__((vector_size(kLanes)));
 typedef uint8_t UnsignedBytes __attribute__((vector_size(kLanes)));
+#endif
 
 template <typename V, typename T>
 inline __attribute__((always_inline)) V LoadAny(const T* p) {
@@ -52,14 +54,33 @@ inline __attribute__((always_inline)) Vector WidenVector(const Float16Bits* p) {
 #endif
 }
 
+// GCC 12 converts bytes one by one unless told how.
 inline __attribute__((always_inline)) Vector WidenVector(const int8_t* p) {
+#if defined(__AVX512F__)
+  return __builtin_bit_cast(
+      Vector, _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(LoadAny<__m128i>(p))));
+#elif defined(__AVX2__)
+  const __m128i bytes = _mm_cvtsi64_si128(LoadAny<int64_t>(p));
+  return __builtin_bit_cast(Vector,
+                            _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)));
+#else
   return __builtin_convertvector(
       __builtin_convertvector(LoadAny<SignedBytes>(p), IntVector), Vector);
+#endif
 }
 
 inline __attribute__((always_inline)) Vector WidenVector(const uint8_t* p) {
+#if defined(__AVX512F__)
+  return __builtin_bit_cast(
+      Vector, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(LoadAny<__m128i>(p))));
+#elif defined(__AVX2__)
+  const __m128i bytes = _mm_cvtsi64_si128(LoadAny<int64_t>(p));
+  return __builtin_bit_cast(Vector,
+                            _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes)));
+#else
   return __builtin_convertvector(
       __builtin_convertvector(LoadAny<UnsignedBytes>(p), IntVector), Vector);
+#endif
 }
 
 inline __attribute__((always_inline)) float WidenOne(BFloat16Bits x) {
