@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backends/cpu/constants.h"
+#include "backends/cpu/dnnl_bf16_matmul.h"
 #include "backends/cpu/dnnl_matmul.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/lowering.h"
@@ -48,6 +49,28 @@ bool Spread(PlanBuilder& builder, const Tensor& values, int64_t n, Tensor* out,
   return true;
 }
 
+// The product of two matrices that both were bfloat16. False, with nothing
+// emitted, where that isn't faster.
+bool EmitBf16(PlanBuilder& builder, MatmulShape shape, const Operands& operands,
+              const StoredTensor& b, const Tensor& out) {
+  const auto a = builder.FindStored(operands.a);
+  if (!a || a->stored.dtype() != DType::kBFloat16 ||
+      b.stored.dtype() != DType::kBFloat16 || a->scale.defined()) {
+    return false;
+  }
+  shape.a = builder.RefOf(a->stored);
+  shape.b = builder.RefOf(b.stored);
+  const auto planned = PlanDnnlBf16Matmul(shape, builder.SourceOf(b.stored),
+                                          builder.packed_weights());
+  if (planned == nullptr) return false;
+  const Tensor scratch =
+      NewScratch(builder, static_cast<int64_t>(planned->scratch_bytes()));
+  const Tensor reads[] = {a->stored, b.stored, operands.bias};
+  const Tensor writes[] = {out, scratch};
+  builder.Emit(planned->MakeStep(builder.RefOf(scratch)), reads, writes);
+  return true;
+}
+
 // The product with what B was computed from, if there is such. False, with
 // nothing emitted that anybody reads, if there isn't.
 bool EmitNarrow(PlanBuilder& builder, const MatmulShape& shape,
@@ -57,6 +80,7 @@ bool EmitNarrow(PlanBuilder& builder, const MatmulShape& shape,
   }
   const auto stored = builder.FindStored(operands.b);
   if (!stored) return false;
+  if (EmitBf16(builder, shape, operands, *stored, out)) return true;
   const bool is_per_column = stored->axis == 1 || shape.n == 1;
   if (stored->group > 0 && (shape.b_row != 1 || stored->axis != 1)) {
     return false;

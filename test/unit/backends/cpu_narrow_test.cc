@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/cpu/loops/loops.h"
 #include "backends/cpu/narrow_types.h"
 #include "region_comparison.h"
 
@@ -89,6 +90,35 @@ TEST(CpuNarrowTest, CastsAreTheReferencesBitForBit) {
           ExpectSameBits(actual, expected, what);
         }
       }
+    }
+  }
+}
+
+TEST(CpuNarrowTest, CastsOfEachInstructionSet) {
+  for (const DType dtype : kHalves) {
+    const Tensor bits = AllBits(dtype);
+    const Tensor wide = Cast(bits, DType::kFloat32);
+    // Between neighbours too: a half, and a little to both sides.
+    Tensor odd = wide.Clone();
+    uint32_t state = 1;
+    for (int64_t i = 0; i < odd.numel(); ++i) {
+      auto* at = reinterpret_cast<uint32_t*>(odd.mutable_data<float>()) + i;
+      state = state * 1664525 + 1013904223;
+      *at ^= (state >> 8) % 3 == 0 ? 0x1000 : (state >> 9) & 0x1fff;
+    }
+    const Tensor expected = Cast(odd, dtype);
+    for (const cpu::Loops* const* set = cpu::SupportedLoops(); *set; ++set) {
+      SCOPED_TRACE((*set)->name);
+      Tensor there = Tensor::Empty(DType::kFloat32, bits.sizes());
+      Tensor back = Tensor::Empty(dtype, bits.sizes());
+      const void* in = bits.raw();
+      (*set)->find_cast(dtype, DType::kFloat32)(there.mutable_raw(), &in,
+                                                nullptr, bits.numel());
+      in = odd.raw();
+      (*set)->find_cast(DType::kFloat32, dtype)(back.mutable_raw(), &in,
+                                                nullptr, bits.numel());
+      ExpectSameBits(there, wide, "widened");
+      ExpectSameBits(back, expected, "rounded");
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/cpu/executable.h"
+#include "backends/cpu/loops/loops.h"
 #include "region_comparison.h"
 
 namespace tenon {
@@ -12,6 +13,12 @@ namespace {
 
 constexpr DType kBytes[] = {DType::kInt8, DType::kUInt8};
 constexpr DType kHalves[] = {DType::kBFloat16, DType::kFloat16};
+
+Tensor ReadOnly(const Tensor& t) {
+  const Bytes bytes(t.storage()->data(), t.storage()->size_bytes());
+  return Tensor(Storage::BorrowConst(bytes, t.storage()), t.dtype(), t.sizes(),
+                t.strides(), t.offset());
+}
 
 TEST(CpuQuantizedTest, QuantizesAndDequantizes) {
   RandomTensors random;
@@ -154,6 +161,85 @@ TEST(CpuQuantizedTest, ProductsReadHalfPrecisionAsItIs) {
   }
 }
 
+// By oneDNN where it has a kernel for the machine, else like others.
+TEST(CpuQuantizedTest, ManyRowsByFixedBfloat16) {
+  RandomTensors random(DType::kBFloat16);
+  for (const int64_t m : {2, 16, 40, 130}) {
+    for (const bool has_bias : {false, true}) {
+      for (const bool is_flipped : {false, true}) {
+        RegionBuilder b;
+        const ValueId x = b.Input(random.Floats({2, m, 96}, -1, 1));
+        const ValueId w = b.Input(ReadOnly(
+            random.Floats(is_flipped ? Sizes{80, 96} : Sizes{96, 80})));
+        std::vector<TestArg> args = {{"input", x}, {"weight", w}};
+        if (has_bias) args.emplace_back("bias", b.Input(random.Floats({80})));
+        const ValueId v = is_flipped ? b.Op("aten.linear.default", args)
+                                     : b.Op("aten.matmul.default",
+                                            {{"self", x}, {"other", w}});
+        ExpectAsReference(b, {v}, "bfloat16");
+      }
+    }
+  }
+}
+
+// Not only the instruction set that this machine does best.
+TEST(CpuQuantizedTest, LoopsOfEachInstructionSet) {
+  RandomTensors random;
+  constexpr int64_t kM = 5, kN = 7, kK = 133;
+  const Tensor a = random.Floats({kM, kK}, -1, 1);
+  const Tensor scale = random.Floats({kN}, 0.5f, 1);
+  const Tensor zero = random.Floats({kN}, -1, 1);
+  for (const DType type :
+       {DType::kBFloat16, DType::kFloat16, DType::kInt8, DType::kUInt8}) {
+    const Tensor b = IsFloating(type) ? Cast(random.Floats({kN, kK}), type)
+                                      : RandomBytes(random, type, {kN, kK});
+    const Tensor wide = Cast(b, DType::kFloat32);
+    for (const cpu::Loops* const* set = cpu::SupportedLoops(); *set; ++set) {
+      SCOPED_TRACE((*set)->name);
+      Tensor c = Tensor::Empty(DType::kFloat32, {kM, kN});
+      cpu::NarrowGemmArgs g;
+      g.m = kM;
+      g.n = kN;
+      g.k = g.a_row = g.b_column = kK;
+      g.a = a.data<float>();
+      g.type = type;
+      g.b = b.raw();
+      g.scale = scale.data<float>();
+      g.zero = zero.data<float>();
+      g.c = c.mutable_data<float>();
+      g.c_row = kN;
+      (*set)->multiply_narrow(g);
+      std::vector<float> rows(kN * kK);
+      cpu::WidenArgs w;
+      w.type = type;
+      w.from = b.raw();
+      w.rows = kN;
+      w.size = w.from_step = w.group = kK;
+      w.out = rows.data();
+      w.scale = scale.data<float>();
+      w.zero = zero.data<float>();
+      w.is_per_row = true;
+      (*set)->widen_block(w);
+      for (int64_t j = 0; j < kN; ++j) {
+        const float s = scale.data<float>()[j], z = zero.data<float>()[j];
+        for (int64_t p = 0; p < kK; ++p) {
+          const int64_t at = j * kK + p;
+          ASSERT_FLOAT_EQ(rows[static_cast<size_t>(at)],
+                          (wide.data<float>()[at] - z) * s);
+        }
+        for (int64_t i = 0; i < kM; ++i) {
+          double sum = 0;
+          for (int64_t p = 0; p < kK; ++p) {
+            sum += double{a.data<float>()[i * kK + p]} *
+                   double{rows[static_cast<size_t>(j * kK + p)]};
+          }
+          ASSERT_NEAR(c.data<float>()[i * kN + j], sum, 1e-2);
+        }
+      }
+    }
+  }
+}
+
 struct Quantized {
   const char* name;
   bool has_zeros, is_per_tensor;
@@ -237,12 +323,6 @@ TEST(CpuQuantizedTest, AProductSeesTheWeightOfItsTime) {
 }
 
 // --- weights that are computed once ---
-
-Tensor ReadOnly(const Tensor& t) {
-  const Bytes bytes(t.storage()->data(), t.storage()->size_bytes());
-  return Tensor(Storage::BorrowConst(bytes, t.storage()), t.dtype(), t.sizes(),
-                t.strides(), t.offset());
-}
 
 TEST(CpuQuantizedTest, ConvolutionsKeepWeightsUntilOthersCome) {
   for (const DType dtype : kHalves) {
