@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "backends/cpu/narrow_types.h"
 #include "backends/cpu/plan_builder.h"
 #include "backends/in_place_updates.h"
 #include "backends/region_payload.h"
@@ -32,34 +33,45 @@ class ThreadCount {
   const int before_;
 };
 
-bool AreFinite(const float* x, int64_t count) {
-  // Infinities and NaN have all bits of the exponent set.
-  constexpr uint32_t kExponent = 0x7f800000;
-  uint32_t found = 0;
+// Infinities and NaN have all bits of the exponent set.
+template <typename Bits>
+bool AreFinite(const Bits* x, Bits exponent, int64_t count) {
+  Bits found = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const auto bits = std::bit_cast<uint32_t>(x[i]);
-    found |= (bits & kExponent) == kExponent ? 1u : 0u;
+    found = static_cast<Bits>(found | ((x[i] & exponent) == exponent ? 1 : 0));
   }
   return found == 0;
 }
 
 // From dimension `d` on.
-bool AreFinite(const Tensor& t, const float* x, int64_t d) {
-  if (d == t.dim()) return AreFinite(x, 1);
-  if (d == t.dim() - 1 && t.stride(d) == 1) return AreFinite(x, t.size(d));
+template <typename Bits>
+bool AreFinite(const Tensor& t, const Bits* x, Bits exponent, int64_t d) {
+  if (d == t.dim()) return AreFinite(x, exponent, 1);
+  if (d == t.dim() - 1 && t.stride(d) == 1) {
+    return AreFinite(x, exponent, t.size(d));
+  }
   for (int64_t i = 0; i < t.size(d); ++i) {
-    if (!AreFinite(t, x + i * t.stride(d), d + 1)) return false;
+    if (!AreFinite(t, x + i * t.stride(d), exponent, d + 1)) return false;
   }
   return true;
+}
+
+template <typename Bits>
+bool AreFinite(const Tensor& t, Bits exponent) {
+  const auto* x = reinterpret_cast<const Bits*>(t.raw());
+  return t.is_dense() ? AreFinite(x, exponent, t.numel())
+                      : AreFinite(t, x, exponent, 0);
 }
 
 }  // namespace
 
 bool CpuExecutable::IsFinite(size_t input, const Tensor& t) {
   const auto look = [&] {
-    const float* x = t.data<float>();
-    return t.is_dense() ? tenon::cpu::AreFinite(x, t.numel())
-                        : tenon::cpu::AreFinite(t, x, 0);
+    if (t.dtype() == DType::kFloat32) {
+      return tenon::cpu::AreFinite<uint32_t>(t, 0x7f800000);
+    }
+    const bool is_bfloat16 = t.dtype() == DType::kBFloat16;
+    return tenon::cpu::AreFinite<uint16_t>(t, is_bfloat16 ? 0x7f80 : 0x7c00);
   };
   if (t.storage()->writable()) return look();
   SeenInput& seen = seen_inputs_[input];
@@ -76,7 +88,8 @@ bool CpuExecutable::AreFinite(std::span<const RuntimeValue> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor()) continue;
     const Tensor& t = inputs[i].tensor();
-    if (t.dtype() == DType::kFloat32 && t.numel() > 0 && !IsFinite(i, t)) {
+    const bool is_checked = t.dtype() == DType::kFloat32 || IsHalf(t.dtype());
+    if (is_checked && t.numel() > 0 && !IsFinite(i, t)) {
       return false;
     }
   }

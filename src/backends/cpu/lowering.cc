@@ -12,7 +12,8 @@ std::vector<Lowering> JoinFamilies() {
        {GeometryLowerings(), CopyLowerings(), PointwiseLowerings(),
         InPlaceLowerings(), MatmulLowerings(), AttentionLowerings(),
         NormLowerings(), SoftmaxLowerings(), ReductionLowerings(),
-        IndexLowerings(), ConvolutionLowerings(), PoolLowerings()}) {
+        IndexLowerings(), ConvolutionLowerings(), PoolLowerings(),
+        QuantizedLowerings()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   std::sort(all.begin(), all.end(), [](const Lowering& a, const Lowering& b) {

@@ -32,13 +32,22 @@ enum class LoweringKind : uint8_t {
 
 // Which dtypes an operator's tensors may have.
 enum class DTypeRule : uint8_t {
-  kHeld,      // float32, float64, int64, int32, bool
+  kHeld,      // float32, float64, bfloat16, float16, integers from 8 to 64 bits
+              // without uint16 and wider ones, int16; bool
   kNumbers,   // without bool
-  kFloating,  // float32, float64
-  kBits,      // int64, int32, bool
-  kFloat32,   // without float64; integers where they are indices or masks
+  kFloating,  // the first four
+  kBits,      // the others
+  // What computes in float32 alone, half precision by way of it
+  // (lowering_widened.h): the dtypes without float64, and the floating ones of
+  // those. Of the latter only the first tensor counts: others may be indices.
+  kFloat32,
   kOnlyFloat32,
 };
+
+// Whether a lowering gets float32 where its operands are half precision.
+constexpr bool IsWidened(DTypeRule rule) {
+  return rule == DTypeRule::kFloat32 || rule == DTypeRule::kOnlyFloat32;
+}
 
 // A reason beyond dtype to leave a node to others.
 using RefuseFn = std::optional<Refusal> (*)(const Program& program,
@@ -70,5 +79,6 @@ std::span<const Lowering> ReductionLowerings();
 std::span<const Lowering> IndexLowerings();
 std::span<const Lowering> ConvolutionLowerings();
 std::span<const Lowering> PoolLowerings();
+std::span<const Lowering> QuantizedLowerings();
 
 }  // namespace tenon::cpu

@@ -312,7 +312,7 @@ std::optional<Refusal> RefuseDropout(const Program& program, NodeId node) {
 
 constexpr Lowering kLowerings[] = {
     {"aten.scaled_dot_product_attention.default", LoweringKind::kPure, Attend,
-     DTypeRule::kFloat32, TileOp::kCopy, RefuseDropout},
+     DTypeRule::kOnlyFloat32, TileOp::kCopy, RefuseDropout},
 };
 
 }  // namespace

@@ -352,6 +352,7 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
     weight = b.Contiguous(weight);
     if (!weight.defined()) return call.Fail("cannot copy the weight");
   }
+  b.Keep(weight);
   if (out.numel() > 0 && !EmitFused(b, s, x, weight, out) &&
       !EmitOwn(b, call, s, x, weight, bias, out)) {
     return false;

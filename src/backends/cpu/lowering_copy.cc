@@ -4,6 +4,7 @@
 
 #include "backends/cpu/constants.h"
 #include "backends/cpu/lowering.h"
+#include "backends/cpu/narrow_types.h"
 #include "backends/cpu/pointwise_builder.h"
 #include "kernels/broadcast.h"
 #include "kernels/promotion.h"
@@ -18,6 +19,7 @@ bool ReturnCopy(PlanBuilder& b, KernelCall& call, const Tensor& from,
   if (!out.defined() || !b.EmitCopy(from, out)) {
     return call.Fail("cannot copy " + from.ToString());
   }
+  if (IsNarrow(from.dtype())) b.SetStored(out, {from, {}, {}});
   call.Return(out);
   return true;
 }

@@ -1,11 +1,15 @@
 // Matrix products: mm, bmm, matmul, linear, and the forms that add a bias.
+#include <omp.h>
+
 #include <string>
 
 #include "backends/cpu/constants.h"
+#include "backends/cpu/dnnl_bf16_matmul.h"
 #include "backends/cpu/dnnl_matmul.h"
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
+#include "backends/cpu/narrow_matmul.h"
 #include "backends/cpu/pointwise_builder.h"
 #include "kernels/broadcast.h"
 #include "kernels/views.h"
@@ -32,8 +36,92 @@ struct Operands {
   Tensor a, b, bias;
 };
 
+// n float32 elements side by side, of one or n.
+bool Spread(PlanBuilder& builder, const Tensor& values, int64_t n, Tensor* out,
+            Ref* ref) {
+  // One per column and group.
+  if (values.dim() == 2 && values.numel() > n) n = values.numel();
+  const Tensor line = values.View({values.numel()}, {1}, values.offset());
+  *out = values.is_contiguous() ? builder.Contiguous(ExpandTo(line, {n}))
+                                : Tensor();
+  if (!out->defined()) return false;
+  *ref = builder.RefOf(*out);
+  return true;
+}
+
+// The product of two matrices that both were bfloat16. False, with nothing
+// emitted, where that isn't faster.
+bool EmitBf16(PlanBuilder& builder, MatmulShape shape, const Operands& operands,
+              const StoredTensor& b, const Tensor& out) {
+  const auto a = builder.FindStored(operands.a);
+  if (!a || a->stored.dtype() != DType::kBFloat16 ||
+      b.stored.dtype() != DType::kBFloat16 || a->scale.defined()) {
+    return false;
+  }
+  shape.a = builder.RefOf(a->stored);
+  shape.b = builder.RefOf(b.stored);
+  const auto planned = PlanDnnlBf16Matmul(shape, builder.SourceOf(b.stored),
+                                          builder.packed_weights());
+  if (planned == nullptr) return false;
+  const Tensor scratch =
+      NewScratch(builder, static_cast<int64_t>(planned->scratch_bytes()));
+  const Tensor reads[] = {a->stored, b.stored, operands.bias};
+  const Tensor writes[] = {out, scratch};
+  builder.Emit(planned->MakeStep(builder.RefOf(scratch)), reads, writes);
+  return true;
+}
+
+// The product with what B was computed from, if there is such. False, with
+// nothing emitted that anybody reads, if there isn't.
+bool EmitNarrow(PlanBuilder& builder, const MatmulShape& shape,
+                const Operands& operands, const Tensor& out) {
+  if (shape.c_offsets.size() != 1 || operands.b.dim() != 2 || shape.k == 0) {
+    return false;
+  }
+  const auto stored = builder.FindStored(operands.b);
+  if (!stored) return false;
+  if (EmitBf16(builder, shape, operands, *stored, out)) return true;
+  const bool is_per_column = stored->axis == 1 || shape.n == 1;
+  if (stored->group > 0 && (shape.b_row != 1 || stored->axis != 1)) {
+    return false;
+  }
+  for (const Tensor* t : {&stored->scale, &stored->zero}) {
+    if (t->defined() && t->numel() != 1 && !is_per_column) return false;
+  }
+  NarrowMatmulShape s;
+  s.m = shape.m;
+  s.n = shape.n;
+  s.k = shape.k;
+  s.a_row = shape.a_row;
+  s.b_row = shape.b_row;
+  s.b_column = shape.b_column;
+  s.type = stored->stored.dtype();
+  s.a = shape.a;
+  s.b = builder.RefOf(stored->stored);
+  s.c = shape.c;
+  s.has_bias = shape.has_bias;
+  s.bias = shape.bias;
+  s.group = stored->group;
+  s.has_scale = stored->scale.defined();
+  s.has_zero = stored->zero.defined();
+  Tensor scale, zero;
+  if ((s.has_scale && !Spread(builder, stored->scale, s.n, &scale, &s.scale)) ||
+      (s.has_zero && !Spread(builder, stored->zero, s.n, &zero, &s.zero))) {
+    return false;
+  }
+  s.num_threads = omp_get_max_threads();
+  const Tensor scratch = NewScratch(builder, NarrowMatmulStep::ScratchBytes(s));
+  const Tensor reads[] = {operands.a, stored->stored, operands.bias, scale,
+                          zero};
+  const Tensor writes[] = {out, scratch};
+  builder.Emit(std::make_unique<NarrowMatmulStep>(s, builder.RefOf(scratch)),
+               reads, writes);
+  return true;
+}
+
 void EmitProduct(PlanBuilder& builder, MatmulShape shape,
                  const Operands& operands, const Tensor& out) {
+  if (EmitNarrow(builder, shape, operands, out)) return;
   const Tensor reads[] = {operands.a, operands.b, operands.bias};
   const auto planned = PlanDnnlMatmul(shape, builder.SourceOf(operands.b),
                                       builder.packed_weights());
@@ -210,7 +298,7 @@ bool Matmul(PlanBuilder& b, KernelCall& call, const Lowering&) {
 }
 
 constexpr LoweringKind kPure = LoweringKind::kPure;
-constexpr DTypeRule kFloat32 = DTypeRule::kFloat32;
+constexpr DTypeRule kFloat32 = DTypeRule::kOnlyFloat32;
 
 constexpr Lowering kLowerings[] = {
     {"aten.mm.default", kPure, Mm, kFloat32},

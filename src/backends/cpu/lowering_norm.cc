@@ -222,12 +222,12 @@ std::optional<Refusal> RefuseTraining(const Program& program, NodeId node) {
 }
 
 constexpr LoweringKind kPure = LoweringKind::kPure;
-constexpr DTypeRule kFloat32 = DTypeRule::kFloat32;
+constexpr DTypeRule kFloat32 = DTypeRule::kOnlyFloat32;
 
 constexpr Lowering kLowerings[] = {
     {"aten.layer_norm.default", kPure, LayerNorm, kFloat32},
     {"aten.native_layer_norm.default", kPure, NativeLayerNorm, kFloat32},
-    {"aten.rms_norm.default", kPure, RmsNorm, DTypeRule::kOnlyFloat32},
+    {"aten.rms_norm.default", kPure, RmsNorm, kFloat32},
     {"aten.batch_norm.default", kPure, BatchNorm, kFloat32, TileOp::kCopy,
      RefuseTraining},
     {"aten._native_batch_norm_legit_no_training.default", kPure,

@@ -1,5 +1,9 @@
 #include "backends/cpu/lowering_operands.h"
 
+#include <algorithm>
+#include <string>
+
+#include "backends/cpu/narrow_types.h"
 #include "kernels/views.h"
 
 namespace tenon::cpu {
@@ -56,6 +60,26 @@ Tensor InFormat(PlanBuilder& builder, const Tensor& value,
                                  StridesFor(value.sizes(), format));
   if (out.defined() && !builder.EmitCopy(value, out)) return Tensor();
   return out;
+}
+
+std::optional<Refusal> RefuseOtherResult(const Program& program, NodeId node,
+                                         std::initializer_list<DType> others) {
+  const Arg* arg = program.FindArg(node, "dtype");
+  if (arg == nullptr || arg->kind != ArgKind::kDtype) return std::nullopt;
+  const DType dtype = arg->dtype();
+  if (dtype == DType::kFloat32 ||
+      std::find(others.begin(), others.end(), dtype) != others.end()) {
+    return std::nullopt;
+  }
+  for (const char* name : {"self", "input"}) {
+    const Arg* self = program.FindArg(node, name);
+    if (IsHalf(dtype) && self != nullptr && self->is_value() &&
+        program.type(self->value()).is_tensor() &&
+        program.type(self->value()).dtype == dtype) {
+      return std::nullopt;
+    }
+  }
+  return Refusal{RefusalReason::kDtype, std::string(Name(dtype))};
 }
 
 Tensor NewScratch(PlanBuilder& builder, int64_t size_bytes) {

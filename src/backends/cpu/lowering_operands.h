@@ -1,8 +1,10 @@
 // Questions that several lowerings ask of their operands.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "backends/backend.h"
 #include "backends/cpu/plan_builder.h"
 #include "kernels/kernel.h"
 
@@ -26,6 +28,11 @@ Tensor WithUnitStep(PlanBuilder& builder, const Tensor& tensor,
 
 // `value` is contiguous; the result has its elements in the memory format.
 Tensor InFormat(PlanBuilder& builder, const Tensor& value, MemoryFormat format);
+
+// Why an operator whose `dtype` argument is neither float32 nor one of
+// `others`, nor half precision that its first tensor has already, is refused.
+std::optional<Refusal> RefuseOtherResult(const Program& program, NodeId node,
+                                         std::initializer_list<DType> others);
 
 // Memory of the arena that belongs to one step, for as long as it runs.
 Tensor NewScratch(PlanBuilder& builder, int64_t size_bytes);

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/constants.h"
 #include "backends/cpu/lowering.h"
+#include "backends/cpu/narrow_types.h"
 #include "backends/cpu/pointwise_builder.h"
 #include "kernels/broadcast.h"
 #include "kernels/promotion.h"
@@ -54,9 +55,25 @@ bool CommonType(KernelCall& call, std::span<const Operand> operands, TileOp op,
   return true;
 }
 
-double AlphaOf(const KernelCall& call) {
+// A number as half precision has it, where that is what operands are.
+double Rounded(double number, DType dtype) {
+  if (!IsHalf(dtype)) return number;
+  return ElementOf(ConstantOf(number, dtype)).float_value();
+}
+
+double AlphaOf(const KernelCall& call, DType common) {
   const int at = call.schema().FindArg("alpha");
-  return at < 0 ? 1.0 : call.Float(static_cast<size_t>(at));
+  if (at < 0) return 1.0;
+  return Rounded(call.Float(static_cast<size_t>(at)), common);
+}
+
+// Products and quotients see Python's numbers as they are, sums don't.
+TileValue LoadOperand(PointwiseBuilder& e, const Operand& operand, TileOp op,
+                      DType common) {
+  const bool is_exact = op == TileOp::kMul || op == TileOp::kDiv;
+  return is_exact && operand.is_number && IsHalf(common)
+             ? e.LoadExact(operand.tensor, common)
+             : e.LoadAs(operand.tensor, common);
 }
 
 bool Binary(PlanBuilder& b, KernelCall& call, const Lowering& self) {
@@ -70,9 +87,9 @@ bool Binary(PlanBuilder& b, KernelCall& call, const Lowering& self) {
     return false;
   }
   PointwiseBuilder e(&b, out, tensors);
-  const TileValue x = e.LoadAs(tensors[0], common);
-  const TileValue y = e.LoadAs(tensors[1], common);
-  const double alpha = AlphaOf(call);
+  const TileValue x = LoadOperand(e, operands[0], self.op, common);
+  const TileValue y = LoadOperand(e, operands[1], self.op, common);
+  const double alpha = AlphaOf(call, common);
   TileValue value;
   if (alpha == 1.0) {
     value = e.ApplyTo(out.dtype(), self.op, {x, y});
@@ -97,7 +114,7 @@ bool ReverseSub(PlanBuilder& b, KernelCall& call, const Lowering&) {
   PointwiseBuilder e(&b, out, tensors);
   const TileValue x = e.LoadAs(tensors[0], common);
   const TileValue y = e.LoadAs(tensors[1], common);
-  const double alpha = AlphaOf(call);
+  const double alpha = AlphaOf(call, common);
   call.Return(out);
   return EmitOr(call, e,
                 alpha == 1.0 ? e.Apply(TileOp::kSub, {y, x})
@@ -139,8 +156,31 @@ bool Unary(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   return UnaryWith(b, call, self.op, 0, 0);
 }
 
+// x * 0.5 * (1 + erf(x / sqrt(2))): float16 keeps an infinity, which the loop
+// of the others makes nan of, as PyTorch does.
+bool GeluFloat16(PlanBuilder& b, KernelCall& call) {
+  constexpr DType kHalf = DType::kFloat16;
+  const Tensor tensors[] = {call.tensor(0)};
+  Tensor out;
+  if (!NewResult(b, call, kHalf, tensors, &out)) return false;
+  PointwiseBuilder e(&b, out, tensors);
+  const auto number = [&](double f) {
+    return e.LoadExact(ConstantOf(f, DType::kFloat32), kHalf);
+  };
+  const TileValue x = e.Load(tensors[0]);
+  const TileValue erf = e.Apply(
+      TileOp::kErf, {e.Apply(TileOp::kMul, {x, number(0.70710678118654752)})});
+  const TileValue weight = e.Apply(TileOp::kAdd, {erf, number(1)});
+  const TileValue half = e.Apply(TileOp::kMul, {x, number(0.5)});
+  call.Return(out);
+  return EmitOr(call, e, e.Apply(TileOp::kMul, {half, weight}));
+}
+
 bool Gelu(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const bool tanh = call.arg(1).is_string() && call.arg(1).string() == "tanh";
+  if (!tanh && call.tensor(0).dtype() == DType::kFloat16) {
+    return GeluFloat16(b, call);
+  }
   return UnaryWith(b, call, tanh ? TileOp::kGeluTanh : TileOp::kGelu, 0, 0);
 }
 
@@ -230,7 +270,8 @@ bool PowScalar(PlanBuilder& b, KernelCall& call, const Lowering&) {
   if (exponent == -1) {
     return EmitOr(call, e, e.Apply(TileOp::kReciprocal, {x}));
   }
-  return EmitOr(call, e, e.Apply(TileOp::kPowScalar, {x}, exponent));
+  return EmitOr(call, e,
+                e.Apply(TileOp::kPowScalar, {x}, Rounded(exponent, common)));
 }
 
 bool Where(PlanBuilder& b, KernelCall& call, const Lowering&) {
@@ -306,6 +347,19 @@ bool AddProduct(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   return EmitOr(
       call, e,
       e.Apply(TileOp::kAddScaled, {x, e.Apply(TileOp::kDiv, {y, z})}, value));
+}
+
+std::optional<Refusal> RefuseByteMask(const Program& program, NodeId node) {
+  for (const char* name : {"condition", "mask"}) {
+    const Arg* mask = program.FindArg(node, name);
+    if (mask == nullptr || !mask->is_value()) continue;
+    const Type& type = program.type(mask->value());
+    if (type.is_tensor() && type.dtype != DType::kBool) {
+      return Refusal{RefusalReason::kDtype,
+                     "a mask of " + std::string(Name(type.dtype))};
+    }
+  }
+  return std::nullopt;
 }
 
 constexpr LoweringKind kPure = LoweringKind::kPure;
@@ -438,12 +492,16 @@ constexpr Lowering kLowerings[] = {
     {"aten.clamp.default", kPure, Clamp, kNumbers},
     {"aten.clamp.Tensor", kPure, Clamp, kNumbers},
     {"aten.clamp_min.default", kPure, Clamp, kNumbers},
-    {"aten.where.self", kPure, Where},
-    {"aten.where.ScalarOther", kPure, Where},
-    {"aten.where.ScalarSelf", kPure, Where},
-    {"aten.where.Scalar", kPure, Where},
-    {"aten.masked_fill.Scalar", kPure, MaskedFill},
-    {"aten.masked_fill.Tensor", kPure, MaskedFill},
+    {"aten.where.self", kPure, Where, kHeld, TileOp::kCopy, RefuseByteMask},
+    {"aten.where.ScalarOther", kPure, Where, kHeld, TileOp::kCopy,
+     RefuseByteMask},
+    {"aten.where.ScalarSelf", kPure, Where, kHeld, TileOp::kCopy,
+     RefuseByteMask},
+    {"aten.where.Scalar", kPure, Where, kHeld, TileOp::kCopy, RefuseByteMask},
+    {"aten.masked_fill.Scalar", kPure, MaskedFill, kHeld, TileOp::kCopy,
+     RefuseByteMask},
+    {"aten.masked_fill.Tensor", kPure, MaskedFill, kHeld, TileOp::kCopy,
+     RefuseByteMask},
     {"aten.addcmul.default", kPure, AddProduct, kNumbers, TileOp::kAddcmul},
     {"aten.addcdiv.default", kPure, AddProduct, kFloating, TileOp::kDiv},
 };

@@ -389,12 +389,17 @@ bool CumulativeSum(PlanBuilder& b, KernelCall& call, const Lowering&) {
 }
 
 std::optional<Refusal> RefuseOddResult(const Program& program, NodeId node) {
-  const Arg* dtype = program.FindArg(node, "dtype");
-  if (dtype == nullptr || dtype->kind != ArgKind::kDtype ||
-      dtype->dtype() == DType::kFloat32 || dtype->dtype() == DType::kInt64) {
+  return RefuseOtherResult(program, node, {DType::kInt64});
+}
+
+// Of uint8 the result is uint8.
+std::optional<Refusal> RefuseUInt8(const Program& program, NodeId node) {
+  const Arg* self = program.FindArg(node, "self");
+  if (self == nullptr || !self->is_value() ||
+      program.type(self->value()).dtype != DType::kUInt8) {
     return std::nullopt;
   }
-  return Refusal{RefusalReason::kDtype, std::string(Name(dtype->dtype()))};
+  return Refusal{RefusalReason::kDtype, "uint8"};
 }
 
 constexpr LoweringKind kPure = LoweringKind::kPure;
@@ -412,10 +417,14 @@ constexpr Lowering kLowerings[] = {
      DTypeRule::kOnlyFloat32},
     {"aten.amin.default", kPure, Extreme<Reduction::kMin>,
      DTypeRule::kOnlyFloat32},
-    {"aten.any.default", kPure, AnyAll<true>},
-    {"aten.any.dim", kPure, AnyAll<true>},
-    {"aten.all.default", kPure, AnyAll<false>},
-    {"aten.all.dim", kPure, AnyAll<false>},
+    {"aten.any.default", kPure, AnyAll<true>, DTypeRule::kHeld, TileOp::kCopy,
+     RefuseUInt8},
+    {"aten.any.dim", kPure, AnyAll<true>, DTypeRule::kHeld, TileOp::kCopy,
+     RefuseUInt8},
+    {"aten.all.default", kPure, AnyAll<false>, DTypeRule::kHeld, TileOp::kCopy,
+     RefuseUInt8},
+    {"aten.all.dim", kPure, AnyAll<false>, DTypeRule::kHeld, TileOp::kCopy,
+     RefuseUInt8},
     {"aten.cumsum.default", kPure, CumulativeSum, kFloat32, TileOp::kCopy,
      RefuseOddResult},
 };

@@ -73,11 +73,7 @@ bool LogSoftmax(PlanBuilder& b, KernelCall& call, const Lowering&) {
 }
 
 std::optional<Refusal> RefuseOtherDType(const Program& program, NodeId node) {
-  const Arg* dtype = program.FindArg(node, "dtype");
-  if (dtype != nullptr && dtype->kind == ArgKind::kDtype &&
-      dtype->dtype() != DType::kFloat32) {
-    return Refusal{RefusalReason::kDtype, std::string(Name(dtype->dtype()))};
-  }
+  if (auto refusal = RefuseOtherResult(program, node, {})) return refusal;
   const Arg* half = program.FindArg(node, "half_to_float");
   if (half != nullptr && half->kind == ArgKind::kBool && half->i != 0) {
     return Refusal{RefusalReason::kAttributeValue, "half_to_float"};
@@ -86,7 +82,7 @@ std::optional<Refusal> RefuseOtherDType(const Program& program, NodeId node) {
 }
 
 constexpr LoweringKind kPure = LoweringKind::kPure;
-constexpr DTypeRule kFloat32 = DTypeRule::kFloat32;
+constexpr DTypeRule kFloat32 = DTypeRule::kOnlyFloat32;
 
 constexpr Lowering kLowerings[] = {
     {"aten._softmax.default", kPure, Softmax, kFloat32, TileOp::kCopy,

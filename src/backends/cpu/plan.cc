@@ -2,7 +2,12 @@
 
 #include <utility>
 
+#include "backends/cpu/kept_values.h"
+
 namespace tenon::cpu {
+
+Plan::Plan() = default;
+Plan::~Plan() = default;
 
 bool Plan::Bind(std::span<const RuntimeValue> inputs, std::byte* arena,
                 std::string* error) {
@@ -32,7 +37,14 @@ bool Plan::Bind(std::span<const RuntimeValue> inputs, std::byte* arena,
         bases_[b] = output_storages_[b]->mutable_data();
         break;
       case BufferKind::kConstant:
+      case BufferKind::kKept:
         break;
+    }
+  }
+  for (const auto& values : kept_values_) {
+    if (!values->Bind(inputs, &bases_)) {
+      *error = "out of memory for values that are kept between runs";
+      return false;
     }
   }
   return true;
@@ -62,6 +74,7 @@ bool Plan::Run(std::span<const RuntimeValue> inputs, std::byte* arena,
     *error = std::move(frame_.error);
     return false;
   }
+  for (const auto& values : kept_values_) values->SetComputed();
   outputs->reserve(outputs_.size());
   for (const PlannedOutput& planned : outputs_) {
     if (!planned.value.is_tensor()) {
@@ -102,7 +115,8 @@ PlanListing Plan::Listing() const {
     out.steps[s].name = steps_[s]->name();
   }
   for (const Buffer& buffer : buffers_) {
-    if (buffer.kind == BufferKind::kConstant) {
+    if (buffer.kind == BufferKind::kConstant ||
+        buffer.kind == BufferKind::kKept) {
       out.constant_bytes += buffer.size_bytes;
     }
     if (buffer.kind != BufferKind::kArena || buffer.size_bytes == 0 ||

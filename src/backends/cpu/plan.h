@@ -54,7 +54,13 @@ class Step {
   virtual std::string_view name() const = 0;
 };
 
-enum class BufferKind : uint8_t { kArena, kInput, kOutput, kConstant };
+enum class BufferKind : uint8_t {
+  kArena,
+  kInput,
+  kOutput,
+  kConstant,
+  kKept,  // the plan's own between runs (kept_values.h)
+};
 
 struct Buffer {
   BufferKind kind = BufferKind::kArena;
@@ -83,9 +89,12 @@ struct PlanSizes {
   size_t num_steps = 0;
 };
 
+class KeptValues;
+
 class Plan {
  public:
-  Plan() = default;
+  Plan();
+  ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
@@ -115,6 +124,7 @@ class Plan {
   std::vector<Buffer> buffers_;
   std::vector<PlannedOutput> outputs_;
   std::vector<uint32_t> written_inputs_;
+  std::vector<std::unique_ptr<KeptValues>> kept_values_;
   PlanSizes sizes_;
   // Kept between runs; rewritten where a run differs from the last.
   std::vector<std::byte*> bases_;

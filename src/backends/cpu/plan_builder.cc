@@ -6,6 +6,7 @@
 
 #include "backends/cpu/channels_last.h"
 #include "backends/cpu/lowering.h"
+#include "backends/cpu/lowering_widened.h"
 #include "backends/cpu/pointwise_builder.h"
 #include "kernels/views.h"
 #include "support/checked.h"
@@ -115,7 +116,14 @@ class SaveStep : public Step {
 
 Expected<std::unique_ptr<Plan>> PlanBuilder::Build(const PlanRequest& request,
                                                    Diagnostics& diags) {
-  PlanBuilder builder(request);
+  TENON_ASSIGN(auto plan, TryBuild(request, true, diags));
+  if (plan != nullptr) return plan;
+  return TryBuild(request, false, diags);
+}
+
+Expected<std::unique_ptr<Plan>> PlanBuilder::TryBuild(
+    const PlanRequest& request, bool keeps_weights, Diagnostics& diags) {
+  PlanBuilder builder(request, keeps_weights);
   builder.BindInputs();
   TENON_TRY(builder.LowerAll(diags));
   TENON_TRY(builder.PlanOutputs(diags));
@@ -125,6 +133,7 @@ Expected<std::unique_ptr<Plan>> PlanBuilder::Build(const PlanRequest& request,
   // Some steps are one for a convolution only now: x * sigmoid(x).
   builder.FuseConvolutions();
   builder.SumInPlace();
+  if (!builder.MakeKeptSteps()) return std::unique_ptr<Plan>();
   if (!builder.PrepareConvolutions()) {
     return diags.Error(Rule::kRun01)
            << "backend cpu: oneDNN cannot run a convolution that it took";
@@ -188,6 +197,13 @@ int64_t PlanBuilder::InputOf(const Tensor& tensor) const {
 
 WeightSource PlanBuilder::SourceOf(const Tensor& weight) const {
   WeightSource source;
+  const auto buffer = buffer_of_storage_.find(weight.storage().get());
+  if (buffer != buffer_of_storage_.end() &&
+      kept_roots_.contains(buffer->second)) {
+    // Other values come at another address.
+    source.is_constant = source.is_fixed = true;
+    return source;
+  }
   source.input = InputOf(weight);
   source.is_constant = is_constant(weight);
   source.is_fixed =
@@ -290,7 +306,10 @@ void PlanBuilder::EmitConvolution(FusedConvolutionShape shape) {
 }
 
 void PlanBuilder::Append(PlannedStep planned) {
-  for (const uint32_t b : planned.writes) ForgetTwins(b);
+  for (const uint32_t b : planned.writes) {
+    ForgetTwins(b);
+    ForgetOrigins(b);
+  }
   steps_.push_back(std::move(planned));
 }
 
@@ -561,6 +580,21 @@ bool PlanBuilder::Store(NodeId node, std::vector<RuntimeValue> results) {
   return next == n.results.count;
 }
 
+bool PlanBuilder::LowerCall(const Lowering& lowering, KernelCall& call) {
+  bool all_constant = true;
+  for (size_t i = 0; i < call.num_args(); ++i) {
+    all_constant = all_constant &&
+                   !AnyTensor(call.arg(i),
+                              [&](const Tensor& t) { return !is_constant(t); });
+  }
+  const Kernel kernel = FindKernel(lowering.name);
+  const bool is_computed_now =
+      lowering.kind == LoweringKind::kGeometry ||
+      (all_constant && lowering.kind == LoweringKind::kPure &&
+       kernel != nullptr);
+  return is_computed_now ? kernel(call) : LowerWidened(*this, call, lowering);
+}
+
 bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
   const Program& region = *request_.region;
   current_ = node;
@@ -573,7 +607,6 @@ bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
   }
   std::vector<RuntimeValue> args(schema->args.size());
   std::vector<bool> present(schema->args.size(), false);
-  bool all_constant = true;
   int position = 0;
   for (const Arg& arg : region.args(node)) {
     const std::string_view label = region.view(arg.name);
@@ -588,20 +621,10 @@ bool PlanBuilder::LowerNode(NodeId node, std::string* error) {
     const auto slot = static_cast<size_t>(at);
     args[slot] = Read(arg);
     present[slot] = true;
-    if (AnyTensor(args[slot],
-                  [&](const Tensor& t) { return !is_constant(t); })) {
-      all_constant = false;
-    }
   }
   if (!CompleteArgs(*schema, &args, present, error)) return false;
   KernelCall call(*schema, std::move(args));
-  const bool is_computed_now =
-      lowering->kind == LoweringKind::kGeometry ||
-      (all_constant && lowering->kind == LoweringKind::kPure &&
-       FindKernel(name) != nullptr);
-  const bool ok = is_computed_now ? FindKernel(name)(call)
-                                  : lowering->lower(*this, call, *lowering);
-  if (!ok) {
+  if (!LowerCall(*lowering, call)) {
     *error = std::string(name) + ": " + call.error();
     return false;
   }

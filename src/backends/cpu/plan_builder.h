@@ -11,12 +11,14 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "backends/cpu/fused_convolution.h"
+#include "backends/cpu/kept_values.h"
 #include "backends/cpu/packed_weights.h"
 #include "backends/cpu/plan.h"
 #include "backends/cpu/pointwise_step.h"
@@ -43,6 +45,18 @@ struct PlanRequest {
   bool keeps_nan = false;
 };
 
+struct Lowering;
+
+// What a float32 tensor was computed from: (stored - zero) * scale.
+struct StoredTensor {
+  Tensor stored;  // of a narrow dtype; its sizes and strides are the other's
+  // Undefined, or float32 tensors of one element, or of one per position along
+  // `axis`, or, of a matrix, of one per row and group of columns.
+  Tensor scale, zero;
+  int64_t axis = 0;
+  int64_t group = 0;  // columns in a group; 0 = no groups
+};
+
 class PlanBuilder {
  public:
   static Expected<std::unique_ptr<Plan>> Build(const PlanRequest& request,
@@ -59,6 +73,10 @@ class PlanBuilder {
   int64_t InputOf(const Tensor& tensor) const;
   // Where a weight comes from, and whether packing it once will do.
   WeightSource SourceOf(const Tensor& weight) const;
+  // Asks that what was computed of a weight's buffer so far be kept between
+  // runs, if it comes from fixed weights alone. From then on it counts as
+  // fixed.
+  void Keep(const Tensor& weight);
   PackedWeights& packed_weights() const { return *request_.packed_weights; }
   Ref RefOf(const Tensor& tensor);
   // A tile full of a constant's only element.
@@ -97,6 +115,25 @@ class PlanBuilder {
   // Nothing happens when they are one.
   void SetChannelsLast(const Tensor& result, const Tensor& last);
 
+  // --- tensors that are stored narrower than they are computed ---
+
+  // A half-precision tensor as float32. Undefined when it is too large.
+  Tensor Widened(const Tensor& tensor);
+  // A tensor in another dtype, and its twin if it has one.
+  Tensor Converted(const Tensor& tensor, DType dtype);
+  // Says what a float32 tensor was computed from. Whoever can reads that
+  // instead, and when nobody reads the tensor, the steps that compute it are
+  // dropped. Nothing happens when the two differ in strides.
+  void SetStored(const Tensor& wide, StoredTensor from);
+  // For a view of such a tensor, as a view of what it was computed from.
+  std::optional<StoredTensor> FindStored(const Tensor& view) const;
+
+  // --- lowering operators by others ---
+
+  // Lowers a call of any operator that the backend has; constants and geometry
+  // are evaluated.
+  bool LowerCall(const Lowering& lowering, KernelCall& call);
+
   // --- writing in place ---
 
   // Whether the node that is being lowered, which gives a changed copy of its
@@ -126,11 +163,30 @@ class PlanBuilder {
     bool is_copy = false;
   };
 
-  explicit PlanBuilder(const PlanRequest& request) : request_(request) {}
+  // Elementwise steps that compute a buffer from fixed weights alone.
+  struct FixedSteps {
+    std::vector<size_t> steps;
+    std::vector<uint32_t> buffers;  // that they write
+    std::vector<uint32_t> inputs;   // of the region, that they read
+  };
+
+  PlanBuilder(const PlanRequest& request, bool keeps_weights)
+      : request_(request), keeps_weights_(keeps_weights) {}
+
+  // Null, with no diagnostic, if a weight that was to be kept can't be.
+  static Expected<std::unique_ptr<Plan>> TryBuild(const PlanRequest& request,
+                                                  bool keeps_weights,
+                                                  Diagnostics& diags);
 
   // A tensor and the same elements with their channels last.
   struct Twins {
     Tensor tensor, last;
+  };
+
+  // A float32 tensor and what it was computed from.
+  struct Origin {
+    Tensor wide;
+    StoredTensor from;
   };
 
   uint32_t AddBuffer(BufferKind kind, size_t size_bytes);
@@ -146,6 +202,7 @@ class PlanBuilder {
                     std::string* error);
   void Append(PlannedStep planned);
   void ForgetTwins(uint32_t written);
+  void ForgetOrigins(uint32_t written);
 
   // --- over all steps; in plan_passes.cc ---
   void DropUnusedSteps();
@@ -155,6 +212,11 @@ class PlanBuilder {
   bool WritesBetween(uint32_t buffer, size_t first, size_t last) const;
   Status PlaceBuffers(Diagnostics& diags);
   std::unique_ptr<Plan> Finish();
+
+  // --- weights that are computed once; in plan_kept.cc ---
+  bool IsFixedInput(uint32_t buffer) const;
+  std::optional<FixedSteps> FindFixedSteps(uint32_t root) const;
+  bool MakeKeptSteps();
 
   // --- elementwise steps into convolutions; in plan_fusion.cc ---
   void FuseConvolutions();
@@ -167,13 +229,17 @@ class PlanBuilder {
   bool PrepareConvolutions();
 
   const PlanRequest& request_;
+  const bool keeps_weights_;
+  std::set<uint32_t> kept_roots_;  // buffers
+  std::vector<std::unique_ptr<KeptValues>> kept_values_;
   std::vector<RuntimeValue> values_;  // by ValueId
   std::vector<Buffer> buffers_;
   std::vector<std::shared_ptr<Storage>>
       stand_ins_;  // by buffer; keeps ids apart
   std::unordered_map<const Storage*, uint32_t> buffer_of_storage_;
   std::unordered_map<std::string, Ref> tiles_;
-  std::unordered_map<uint32_t, Twins> twins_;  // by the tensor's buffer
+  std::unordered_map<uint32_t, Twins> twins_;     // by the tensor's buffer
+  std::unordered_map<uint32_t, Origin> origins_;  // by the wide tensor's buffer
   std::vector<PlannedStep> steps_;
   NodeId current_;                    // that is being lowered
   bool may_update_ = false;           // nodes of PlanRequest::in_place_updates

@@ -236,6 +236,7 @@ std::unique_ptr<Plan> PlanBuilder::Finish() {
   plan->buffers_ = std::move(buffers_);
   plan->outputs_ = std::move(outputs_);
   plan->written_inputs_ = request_.written_inputs;
+  plan->kept_values_ = std::move(kept_values_);
   plan->sizes_ = sizes_;
   return plan;
 }

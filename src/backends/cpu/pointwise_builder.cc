@@ -5,6 +5,7 @@
 
 #include "backends/cpu/channels_last.h"
 #include "backends/cpu/constants.h"
+#include "backends/cpu/narrow_types.h"
 #include "backends/cpu/plan_builder.h"
 #include "kernels/broadcast.h"
 
@@ -17,8 +18,9 @@ constexpr size_t kMaxDims = 16;  // after merging; what a step can walk
 // the same all over a plane.
 bool AreChannelsLast(const PlanBuilder& builder, const Tensor& out,
                      std::span<const Tensor> operands) {
-  if (out.dtype() != DType::kFloat32 || (out.dim() != 3 && out.dim() != 4) ||
-      !out.is_contiguous() || HasChannelsLast(out)) {
+  if ((out.dtype() != DType::kFloat32 && !IsHalf(out.dtype())) ||
+      (out.dim() != 3 && out.dim() != 4) || !out.is_contiguous() ||
+      HasChannelsLast(out)) {
     return false;
   }
   bool found = false;
@@ -94,10 +96,11 @@ TileAccess PointwiseBuilder::Access(const Tensor& tensor,
 }
 
 TileValue PointwiseBuilder::Load(const Tensor& tensor) {
-  if (program_.count == 0) return {0, tensor.dtype()};
+  const bool is_narrow = IsNarrow(tensor.dtype());
+  if (program_.count == 0) return {0, tensor.dtype(), is_narrow};
   if (!BroadcastsTo(tensor.sizes(), out_.sizes())) {
     is_valid_ = false;
-    return {0, tensor.dtype()};
+    return {0, tensor.dtype(), is_narrow};
   }
   // Read in the order in which the result is written.
   const Tensor last = tensor.sizes() == out_.sizes() && HasChannelsLast(out_)
@@ -125,7 +128,7 @@ TileValue PointwiseBuilder::Load(const Tensor& tensor) {
   const auto index = static_cast<TileRegister>(at - program_.inputs.begin());
   if (at == program_.inputs.end()) program_.inputs.push_back(access);
   if (program_.inputs.size() > PointwiseStep::kMaxInputs) is_valid_ = false;
-  return {index, tensor.dtype()};
+  return {index, tensor.dtype(), is_narrow};
 }
 
 TileValue PointwiseBuilder::LoadAs(const Tensor& tensor, DType dtype) {
@@ -137,13 +140,54 @@ TileValue PointwiseBuilder::LoadAs(const Tensor& tensor, DType dtype) {
   return cast.defined() ? Load(cast) : TileValue{0, dtype};
 }
 
+TileValue PointwiseBuilder::LoadExact(const Tensor& number, DType dtype) {
+  TileValue value = LoadAs(number, ComputedAs(dtype));
+  value.dtype = dtype;
+  return value;
+}
+
+TileRegister PointwiseBuilder::Convert(TileRegister from, DType from_type,
+                                       DType to_type) {
+  if (from_type == to_type) return from;
+  TileInstruction code;
+  code.run = BestLoops().find_cast(from_type, to_type);
+  code.cast_from = from_type;
+  code.cast_to = to_type;
+  code.inputs[0] = from;
+  if (code.run != nullptr) return Append(code, to_type).index;
+  // Half precision by way of float32, bytes by way of an integer as wide as
+  // those that it may come from.
+  DType between = DType::kUnknown;
+  if (ComputedAs(from_type) != from_type && ComputedAs(from_type) != to_type) {
+    between = ComputedAs(from_type);
+  } else if (IsByteInteger(to_type)) {
+    between = DType::kInt64;
+  } else if (ComputedAs(to_type) != to_type) {
+    between = ComputedAs(to_type);
+  }
+  if (between == DType::kUnknown || between == from_type) {
+    is_valid_ = false;
+    return from;
+  }
+  return Convert(Convert(from, from_type, between), between, to_type);
+}
+
+TileValue PointwiseBuilder::Widened(TileValue value) {
+  if (!value.is_narrow) return value;
+  return {Convert(value.index, value.dtype, ComputedAs(value.dtype)),
+          value.dtype};
+}
+
+TileValue PointwiseBuilder::Narrowed(TileValue value) {
+  if (value.is_narrow || !IsNarrow(value.dtype)) return value;
+  return {Convert(value.index, ComputedAs(value.dtype), value.dtype),
+          value.dtype, true};
+}
+
 TileValue PointwiseBuilder::Cast(TileValue value, DType dtype) {
   if (value.dtype == dtype) return value;
-  TileInstruction code;
-  code.run = BestLoops().find_cast(value.dtype, dtype);
-  code.inputs[0] = value.index;
-  if (code.run == nullptr) is_valid_ = false;
-  return Append(code, dtype);
+  value = Narrowed(value);
+  return {Convert(value.index, value.dtype, dtype), dtype, IsNarrow(dtype)};
 }
 
 TileValue PointwiseBuilder::Append(const TileInstruction& code, DType dtype) {
@@ -165,30 +209,38 @@ TileValue PointwiseBuilder::ApplyTo(DType result, TileOp op,
                                     double p, double q) {
   TileInstruction code;
   code.num_inputs = 0;
-  for (const TileValue& operand : operands) {
-    code.inputs[code.num_inputs++] = operand.index;
-  }
   const DType type = (operands.end() - 1)->dtype;
+  const bool moves = op == TileOp::kCopy || op == TileOp::kWhere;
+  const auto is_condition = [&](const TileValue& operand) {
+    return op == TileOp::kWhere && &operand == operands.begin();
+  };
+  bool is_narrow = moves && IsNarrow(type);
   for (const TileValue& operand : operands) {
-    const bool is_condition =
-        op == TileOp::kWhere && &operand == operands.begin();
-    if (operand.dtype != (is_condition ? DType::kBool : type)) {
+    if (operand.dtype != (is_condition(operand) ? DType::kBool : type)) {
       is_valid_ = false;
     }
+    if (!is_condition(operand) && !operand.is_narrow) is_narrow = false;
   }
-  code.run = BestLoops().find_tile(op, type);
+  for (const TileValue& operand : operands) {
+    code.inputs[code.num_inputs++] =
+        (is_narrow ? operand : Widened(operand)).index;
+  }
   code.op = op;
-  code.dtype = type;
+  code.dtype = is_narrow ? type : ComputedAs(type);
+  code.run = BestLoops().find_tile(op, code.dtype);
   code.params[0] = p;
   code.params[1] = q;
   if (code.run == nullptr) is_valid_ = false;
-  return Append(code, result);
+  TileValue value = Append(code, result);
+  value.is_narrow = is_narrow;
+  return value;
 }
 
 bool PointwiseBuilder::Emit(TileValue result) {
   if (!is_valid_ || result.dtype != out_.dtype()) return false;
   if (program_.count == 0) return true;
-  program_.result = result.index;
+  program_.result = Narrowed(result).index;
+  if (!is_valid_) return false;
   builder_->EmitPointwise(std::move(program_));
   builder_->SetChannelsLast(result_, out_);
   return true;

@@ -5,6 +5,10 @@
 //
 // An operation that has no loop for its type makes the whole expression
 // invalid; Emit then gives false.
+//
+// Elements of a narrow dtype (narrow_types.h) are cast where an operation needs
+// them and back by Emit, so what lies between isn't rounded. Moving them
+// changes no bit.
 #pragma once
 
 #include <initializer_list>
@@ -23,6 +27,9 @@ class PlanBuilder;
 struct TileValue {
   TileRegister index = 0;
   DType dtype = DType::kUnknown;
+  // The register holds elements as they are stored, though they are computed as
+  // a wider type. False where there is no difference.
+  bool is_narrow = false;
 };
 
 class PointwiseBuilder {
@@ -37,6 +44,8 @@ class PointwiseBuilder {
   TileValue Load(const Tensor& tensor);
   // The same, cast; constants are cast at once.
   TileValue LoadAs(const Tensor& tensor, DType dtype);
+  // The same of a number that operations see as it is, not rounded to `dtype`.
+  TileValue LoadExact(const Tensor& number, DType dtype);
   TileValue Cast(TileValue value, DType dtype);
   // The operands have one dtype; kWhere takes a bool first.
   TileValue Apply(TileOp op, std::initializer_list<TileValue> operands,
@@ -51,6 +60,12 @@ class PointwiseBuilder {
  private:
   void BeginProgram();
   TileValue Append(const TileInstruction& code, DType dtype);
+  // As `dtype` is computed, and as it is stored.
+  TileValue Widened(TileValue value);
+  TileValue Narrowed(TileValue value);
+  // From elements of one type to those of another, in as many casts as it
+  // takes.
+  TileRegister Convert(TileRegister from, DType from_type, DType to_type);
   TileAccess Access(const Tensor& tensor, const Sizes& strides);
 
   PlanBuilder* builder_;

@@ -31,6 +31,8 @@ void GatherRun(std::byte* to, const std::byte* from, int64_t stride_bytes,
     FillRun<uint32_t>(to, from, stride_bytes, count);
   } else if (item == 8) {
     FillRun<uint64_t>(to, from, stride_bytes, count);
+  } else if (item == 2) {
+    FillRun<uint16_t>(to, from, stride_bytes, count);
   } else {
     FillRun<uint8_t>(to, from, stride_bytes, count);
   }
@@ -53,6 +55,8 @@ void ScatterRun(std::byte* to, const std::byte* from, int64_t stride_bytes,
     SpreadRun<uint32_t>(to, from, stride_bytes, count);
   } else if (item == 8) {
     SpreadRun<uint64_t>(to, from, stride_bytes, count);
+  } else if (item == 2) {
+    SpreadRun<uint16_t>(to, from, stride_bytes, count);
   } else {
     SpreadRun<uint8_t>(to, from, stride_bytes, count);
   }
@@ -235,6 +239,7 @@ bool PointwiseStep::Absorb(const PointwiseStep& producer) {
     merged.code.push_back(code);
   }
   merged.result = map(program_.result);
+  Simplify(&merged);
   if (merged.inputs.size() > kMaxInputs ||
       merged.code.size() > kMaxInstructions) {
     return false;

@@ -53,6 +53,8 @@ struct TileInstruction {
   // What `run` does with operands of `dtype`; kUnknown for a cast.
   TileOp op = TileOp::kCopy;
   DType dtype = DType::kUnknown;
+  // Of a cast.
+  DType cast_from = DType::kUnknown, cast_to = DType::kUnknown;
   uint8_t num_inputs = 1;
   TileRegister inputs[3] = {0, 0, 0};
   double params[2] = {0, 0};
@@ -65,6 +67,10 @@ struct TileProgram {
   TileRegister result = 0;
   TileAccess output;
 };
+
+// Computes nothing twice or in vain: half precision is full of casts there and
+// back. What is computed stays the same bit for bit.
+void Simplify(TileProgram* program);
 
 class PointwiseStep : public Step {
  public:

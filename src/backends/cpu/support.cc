@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backends/cpu/lowering.h"
+#include "backends/cpu/narrow_types.h"
 #include "kernels/kernel.h"
 
 namespace tenon::cpu {
@@ -11,7 +12,7 @@ namespace {
 bool IsHeld(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 ||
          dtype == DType::kInt64 || dtype == DType::kInt32 ||
-         dtype == DType::kBool;
+         dtype == DType::kBool || IsNarrow(dtype);
 }
 
 bool Allows(DTypeRule rule, DType dtype) {
@@ -21,13 +22,13 @@ bool Allows(DTypeRule rule, DType dtype) {
     case DTypeRule::kNumbers:
       return dtype != DType::kBool;
     case DTypeRule::kFloating:
-      return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+      return IsFloating(dtype);
     case DTypeRule::kBits:
-      return dtype != DType::kFloat32 && dtype != DType::kFloat64;
+      return !IsFloating(dtype);
     case DTypeRule::kFloat32:
       return dtype != DType::kFloat64;
     case DTypeRule::kOnlyFloat32:
-      return dtype == DType::kFloat32;
+      return dtype == DType::kFloat32 || IsHalf(dtype);
   }
   return false;
 }
@@ -122,6 +123,18 @@ std::optional<Refusal> WhyRefusedDType(const Program& program, NodeId node,
   return refusal;
 }
 
+// Together they promote to int16.
+std::optional<Refusal> WhyRefusedMix(const Program& program, NodeId node) {
+  bool has_signed = false, has_unsigned = false;
+  program.ForEachOperand(node, [&](ValueId v) {
+    if (!program.type(v).is_tensor()) return;
+    has_signed |= program.type(v).dtype == DType::kInt8;
+    has_unsigned |= program.type(v).dtype == DType::kUInt8;
+  });
+  if (!has_signed || !has_unsigned) return std::nullopt;
+  return Refusal{RefusalReason::kDtype, "int8 with uint8"};
+}
+
 }  // namespace
 
 std::optional<Refusal> WhyRefused(const Program& program, NodeId node) {
@@ -153,6 +166,7 @@ std::optional<Refusal> WhyRefused(const Program& program, NodeId node) {
     refusal = WhyRefusedType(program, program.type(n.results[i]));
   }
   if (!refusal) refusal = WhyRefusedDType(program, node, lowering->dtypes);
+  if (!refusal) refusal = WhyRefusedMix(program, node);
   if (!refusal && lowering->refuses != nullptr) {
     refusal = lowering->refuses(program, node);
   }

@@ -1,106 +1,20 @@
 // Each operator of the CPU backend gives what the reference kernel gives: the
-// same sizes, strides and, within tolerance, the same values.
+// same sizes, strides and, within tolerance, the same values. In float32 and in
+// half precision; cpu_narrow_test.cc has what is special about the latter.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
-#include "backends/backend.h"
-#include "backends/cpu/lowering.h"
+#include "kernels/elements.h"
 #include "region_builder.h"
+#include "region_comparison.h"
 
 namespace tenon {
 namespace {
 
-void ExpectSameTensor(const Tensor& actual, const Tensor& expected,
-                      const std::string& what) {
-  ASSERT_EQ(actual.dtype(), expected.dtype()) << what;
-  ASSERT_EQ(actual.sizes(), expected.sizes()) << what;
-  ASSERT_TRUE(actual.FitsStorage()) << what;
-  const Tensor a = actual.Contiguous(), e = expected.Contiguous();
-  // Sums that cancel keep the rounding of their largest terms.
-  float largest = 1;
-  if (e.dtype() == DType::kFloat32) {
-    for (int64_t i = 0; i < e.numel(); ++i) {
-      const float y = std::abs(e.data<float>()[i]);
-      if (std::isfinite(y)) largest = std::max(largest, y);
-    }
-  }
-  for (int64_t i = 0; i < e.numel(); ++i) {
-    if (e.dtype() == DType::kFloat32) {
-      const float x = a.data<float>()[i], y = e.data<float>()[i];
-      if (std::isnan(y)) {
-        ASSERT_TRUE(std::isnan(x)) << what << " at " << i << ": " << x;
-      } else if (std::isinf(y)) {
-        ASSERT_EQ(x, y) << what << " at " << i;
-      } else {
-        ASSERT_NEAR(x, y, 1e-5 * largest + 1e-4 * std::abs(y))
-            << what << " at " << i;
-      }
-    } else if (e.dtype() == DType::kFloat64) {
-      ASSERT_NEAR(a.data<double>()[i], e.data<double>()[i], 1e-9) << what;
-    } else if (e.dtype() == DType::kInt64) {
-      ASSERT_EQ(a.data<int64_t>()[i], e.data<int64_t>()[i])
-          << what << " at " << i;
-    } else if (e.dtype() == DType::kInt32) {
-      ASSERT_EQ(a.data<int32_t>()[i], e.data<int32_t>()[i]) << what;
-    } else {
-      ASSERT_EQ(a.data<uint8_t>()[i], e.data<uint8_t>()[i])
-          << what << " at " << i;
-    }
-  }
-}
-
-// Compiles, loads and runs the region on the samples; compares the outputs
-// with the samples of the values that they are. Twice, so that what a first
-// run leaves behind is seen.
-void ExpectAsReference(RegionBuilder& b, const std::vector<ValueId>& outputs,
-                       const std::string& what) {
-  std::vector<Tensor> expected;
-  for (const ValueId v : outputs) {
-    ASSERT_TRUE(v.valid()) << what;
-    expected.push_back(b.sample(v).tensor().Clone());
-  }
-  std::vector<Sizes> strides;
-  for (const ValueId v : outputs) {
-    strides.push_back(b.sample(v).tensor().strides());
-  }
-  const std::vector<RuntimeValue> inputs = b.inputs;
-  const Program region = b.Finish(outputs);
-  const Backend* cpu = FindBackend("cpu");
-  Diagnostics diags;
-  const auto compiled = cpu->Compile(region, {}, diags);
-  ASSERT_TRUE(compiled) << what << "\n" << diags.ToString();
-  const auto loaded = cpu->Load(compiled->payload, nullptr, {}, diags);
-  ASSERT_TRUE(loaded) << what << "\n" << diags.ToString();
-  for (int run = 0; run < 2; ++run) {
-    const auto results = (*loaded)->Run(inputs, diags);
-    ASSERT_TRUE(results) << what << "\n" << diags.ToString();
-    ASSERT_EQ(results->size(), outputs.size()) << what;
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const Tensor& actual = (*results)[i].tensor();
-      ExpectSameTensor(actual, expected[i], what);
-      for (int64_t d = 0; d < actual.dim() && actual.numel() > 0; ++d) {
-        if (actual.size(d) > 1) {
-          EXPECT_EQ(actual.stride(d), strides[i][static_cast<size_t>(d)])
-              << what << " output " << i << " dim " << d;
-        }
-      }
-    }
-  }
-}
-
-// One operator with fixed arguments.
-using Build = std::function<std::vector<ValueId>(RegionBuilder&)>;
-
-void CheckOperator(const std::string& name, const Build& build) {
-  SCOPED_TRACE(name);
-  RegionBuilder b;
-  const std::vector<ValueId> outputs = build(b);
-  ASSERT_FALSE(outputs.empty());
-  ExpectAsReference(b, outputs, name);
-}
+class CpuOperatorsTest : public testing::TestWithParam<DType> {};
 
 // A 2-d tensor seen with its dimensions exchanged.
 Tensor Flipped(const Tensor& t) {
@@ -122,8 +36,8 @@ std::vector<Tensor> FloatSamples(RandomTensors& random, float low = -2,
           random.Floats({2, 3, 4, 5}, low, high)};
 }
 
-TEST(CpuOperatorsTest, UnaryFloats) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, UnaryFloats) {
+  RandomTensors random(GetParam());
   for (const char* op :
        {"exp",        "exp2",       "expm1",       "log1p",       "sqrt",
         "rsqrt",      "reciprocal", "tanh",        "sigmoid",     "silu",
@@ -141,13 +55,14 @@ TEST(CpuOperatorsTest, UnaryFloats) {
   }
 }
 
-TEST(CpuOperatorsTest, UnaryOnWideRanges) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, UnaryOnWideRanges) {
+  RandomTensors random(GetParam());
   const float inf = INFINITY;
   Tensor special = Tensor::Empty(DType::kFloat32, {12});
   const float values[] = {inf,   -inf,  NAN,    0.0f,   -0.0f,  88.9f,
                           -88.f, 104.f, -104.f, 1e-30f, -3e38f, 20.f};
   std::copy_n(values, 12, special.mutable_data<float>());
+  special = Cast(special, GetParam());
   for (const char* op : {"exp", "tanh", "sigmoid", "silu", "erf", "relu",
                          "gelu", "sign", "isnan", "isinf", "neg", "abs"}) {
     for (const Tensor& t : {special, random.Floats({1000}, -12, 12),
@@ -166,8 +81,8 @@ TEST(CpuOperatorsTest, UnaryOnWideRanges) {
   }
 }
 
-TEST(CpuOperatorsTest, BinaryTensorsBroadcast) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, BinaryTensorsBroadcast) {
+  RandomTensors random(GetParam());
   const Tensor matrix = random.Floats({31, 17}, 0.5f, 3);
   const std::vector<std::pair<Tensor, Tensor>> pairs = {
       {matrix, random.Floats({31, 17}, 0.5f, 3)},
@@ -194,8 +109,8 @@ TEST(CpuOperatorsTest, BinaryTensorsBroadcast) {
   }
 }
 
-TEST(CpuOperatorsTest, PromotesAsTheReferenceDoes) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, PromotesAsTheReferenceDoes) {
+  RandomTensors random(GetParam());
   const Tensor f = random.Floats({5, 6});
   const Tensor i = random.Ints({5, 6}, -4, 4);
   const Tensor m = random.Bools({5, 6});
@@ -231,8 +146,8 @@ TEST(CpuOperatorsTest, PromotesAsTheReferenceDoes) {
   }
 }
 
-TEST(CpuOperatorsTest, BitsAndLogic) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, BitsAndLogic) {
+  RandomTensors random(GetParam());
   const Tensor m = random.Bools({9, 5}), n = random.Bools({5});
   const Tensor i = random.Ints({9, 5}, -100, 100);
   for (const char* op : {"bitwise_and.Tensor", "bitwise_or.Tensor",
@@ -259,8 +174,8 @@ TEST(CpuOperatorsTest, BitsAndLogic) {
   }
 }
 
-TEST(CpuOperatorsTest, PowersClampsAndChoices) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, PowersClampsAndChoices) {
+  RandomTensors random(GetParam());
   const Tensor x = random.Floats({7, 40}, 0.2f, 3);
   for (const double e : {1.0, 2.0, 3.0, 0.5, -0.5, -1.0, 1.7}) {
     CheckOperator("pow", [&](RegionBuilder& b) {
@@ -313,8 +228,8 @@ TEST(CpuOperatorsTest, PowersClampsAndChoices) {
   });
 }
 
-TEST(CpuOperatorsTest, CopiesAndCasts) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, CopiesAndCasts) {
+  RandomTensors random(GetParam());
   const Tensor x = random.Floats({4, 6});
   for (const Tensor& t : {x, Flipped(x), x.View({4, 3}, {6, 2}, 1),
                           x.View({3, 4, 6}, {0, 6, 1}, 0)}) {
@@ -351,8 +266,8 @@ TEST(CpuOperatorsTest, CopiesAndCasts) {
   });
 }
 
-TEST(CpuOperatorsTest, JoinsAndRepeats) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, JoinsAndRepeats) {
+  RandomTensors random(GetParam());
   for (const int dim : {0, 1, -1}) {
     CheckOperator("cat", [&](RegionBuilder& b) {
       const ValueId x = b.Input(random.Floats({3, 4}));
@@ -422,8 +337,8 @@ TEST(CpuOperatorsTest, JoinsAndRepeats) {
   });
 }
 
-TEST(CpuOperatorsTest, ViewsOfInputsAndResults) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, ViewsOfInputsAndResults) {
+  RandomTensors random(GetParam());
   CheckOperator("views", [&](RegionBuilder& b) {
     const ValueId x = b.Input(random.Floats({4, 6}));
     const ValueId y = b.Op("aten.relu.default", {{"self", x}});
@@ -445,8 +360,8 @@ TEST(CpuOperatorsTest, ViewsOfInputsAndResults) {
   });
 }
 
-TEST(CpuOperatorsTest, MatrixProducts) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, MatrixProducts) {
+  RandomTensors random(GetParam());
   const std::vector<std::array<int64_t, 3>> shapes = {
       {1, 8, 5},  {3, 16, 70},  {7, 0, 3},     {0, 4, 2},
       {5, 33, 1}, {65, 70, 66}, {129, 64, 200}};
@@ -503,8 +418,8 @@ TEST(CpuOperatorsTest, MatrixProducts) {
   });
 }
 
-TEST(CpuOperatorsTest, Attention) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, Attention) {
+  RandomTensors random(GetParam());
   const auto attend = [&](const Sizes& q, const Sizes& k,
                           std::vector<TestArg> more, const char* what) {
     CheckOperator(what, [&](RegionBuilder& b) {
@@ -548,8 +463,8 @@ TEST(CpuOperatorsTest, Attention) {
   });
 }
 
-TEST(CpuOperatorsTest, Norms) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, Norms) {
+  RandomTensors random(GetParam());
   for (const Sizes& sizes : std::vector<Sizes>{{3, 40}, {2, 5, 6}, {0, 4}}) {
     const std::vector<int64_t> normalized = {sizes.back()};
     CheckOperator("layer_norm", [&](RegionBuilder& b) {
@@ -608,8 +523,8 @@ TEST(CpuOperatorsTest, Norms) {
   }
 }
 
-TEST(CpuOperatorsTest, SoftmaxesAndReductions) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, SoftmaxesAndReductions) {
+  RandomTensors random(GetParam());
   const Tensor x = random.Floats({3, 4, 50});
   for (const int dim : {0, 1, 2, -1}) {
     for (const char* op : {"_softmax", "_log_softmax"}) {
@@ -664,8 +579,8 @@ TEST(CpuOperatorsTest, SoftmaxesAndReductions) {
   });
 }
 
-TEST(CpuOperatorsTest, Indexing) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, Indexing) {
+  RandomTensors random(GetParam());
   const Tensor table = random.Floats({10, 6});
   for (const Sizes& sizes : std::vector<Sizes>{{2, 3}, {4}, {}, {0}}) {
     CheckOperator("embedding", [&](RegionBuilder& b) {
@@ -715,6 +630,14 @@ TEST(CpuOperatorsTest, Indexing) {
   index({Tensor(), Tensor(), random.Ints({2}, 0, 4)}, "last");
   index({random.Ints({2, 1}, 0, 2), random.Ints({3}, 0, 3)}, "adjoining");
   index({random.Ints({2}, 0, 2), Tensor(), random.Ints({2}, 0, 4)}, "apart");
+  CheckOperator("index_copy", [&](RegionBuilder& b) {
+    return b.Ops("aten.index_copy.default",
+                 {{"self", b.Input(cube)},
+                  {"dim", 1},
+                  {"index", b.Input(random.Ints({1}, 0, 3))},
+                  {"source", b.Input(random.Floats({3, 1, 5}))}});
+  });
+  if (GetParam() != DType::kFloat32) return;
   CheckOperator("index_put accumulate", [&](RegionBuilder& b) {
     return b.Ops(
         "aten.index_put.default",
@@ -725,17 +648,10 @@ TEST(CpuOperatorsTest, Indexing) {
          {"values", b.Input(random.Floats({20, 6}))},
          {"accumulate", true}});
   });
-  CheckOperator("index_copy", [&](RegionBuilder& b) {
-    return b.Ops("aten.index_copy.default",
-                 {{"self", b.Input(cube)},
-                  {"dim", 1},
-                  {"index", b.Input(random.Ints({1}, 0, 3))},
-                  {"source", b.Input(random.Floats({3, 1, 5}))}});
-  });
 }
 
-TEST(CpuOperatorsTest, ConvolutionsAndPools) {
-  RandomTensors random;
+TEST_P(CpuOperatorsTest, ConvolutionsAndPools) {
+  RandomTensors random(GetParam());
   struct Case {
     Sizes x, weight;
     int stride, padding, dilation, groups;
@@ -815,6 +731,13 @@ TEST(CpuOperatorsTest, ConvolutionsAndPools) {
     });
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Floats, CpuOperatorsTest,
+                         testing::Values(DType::kFloat32, DType::kBFloat16,
+                                         DType::kFloat16),
+                         [](const auto& dtype) {
+                           return std::string(Name(dtype.param));
+                         });
 
 }  // namespace
 }  // namespace tenon

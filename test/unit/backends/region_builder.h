@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "kernels/elements.h"
 #include "kernels/kernel.h"
 #include "tensor/value.h"
 
@@ -240,13 +241,17 @@ class RegionBuilder {
 // Values that repeat from run to run.
 class RandomTensors {
  public:
+  RandomTensors() = default;
+  // What Floats gives.
+  explicit RandomTensors(DType floats) : floats_(floats) {}
+
   Tensor Floats(Sizes sizes, float low = -2, float high = 2) {
     Tensor t = Tensor::Empty(DType::kFloat32, std::move(sizes));
     std::uniform_real_distribution<float> draw(low, high);
     for (int64_t i = 0; i < t.numel(); ++i) {
       t.mutable_data<float>()[i] = draw(engine_);
     }
-    return t;
+    return Cast(t, floats_);
   }
   Tensor Ints(Sizes sizes, int64_t low, int64_t high) {
     Tensor t = Tensor::Empty(DType::kInt64, std::move(sizes));
@@ -265,6 +270,7 @@ class RandomTensors {
   }
 
  private:
+  DType floats_ = DType::kFloat32;
   std::mt19937 engine_{20240229};
 };
 

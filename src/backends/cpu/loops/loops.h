@@ -78,6 +78,9 @@ enum class TileOp : uint8_t {
   kPowScalar,  // a ** p[0]
   kIsNan,      // the result is bool
   kIsInf,      // the result is bool
+  // float32 rounded as bfloat16 or float16 stores it. The dtype is the narrow
+  // one; operand and result are float32.
+  kRounded,
   // Ternary.
   kWhere,    // bool, T, T
   kAddcmul,  // a + p[0] * b * c
@@ -142,6 +145,39 @@ struct ConvolutionArgs {
   float* out = nullptr;
 };
 
+// C = A B [+ bias] with float32 A and C, and with B stored as a narrow type:
+// its element is (stored - zero) * scale, both per column. The elements of a
+// column adjoin.
+struct NarrowGemmArgs {
+  int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;
+  int64_t a_row = 0;
+  DType type = DType::kUnknown;  // bfloat16, float16, int8 or uint8
+  const void* b = nullptr;
+  int64_t b_column = 0;  // in elements
+  // Null, or n elements.
+  const float* scale = nullptr;
+  const float* zero = nullptr;
+  const float* bias = nullptr;
+  float* c = nullptr;
+  int64_t c_row = 0;
+};
+
+// Rows of a narrow type to contiguous float32, in the same way.
+struct WidenArgs {
+  DType type = DType::kUnknown;
+  const void* from = nullptr;
+  int64_t rows = 0, size = 0;
+  int64_t from_step = 0;  // between rows, in elements
+  float* out = nullptr;
+  // Null, or one element per row and group of so many positions, or per
+  // position in a row.
+  const float* scale = nullptr;
+  const float* zero = nullptr;
+  bool is_per_row = false;
+  int64_t group = 0;
+};
+
 // Windows over a plane of fewer than 2^31 elements. Taps outside of it don't
 // count.
 struct PoolArgs {
@@ -158,7 +194,8 @@ struct Loops {
   const char* name;
   // Null when the operation has no loop for the type.
   TileFn (*find_tile)(TileOp op, DType dtype);
-  // Null for kinds that the backend doesn't hold.
+  // Null for kinds that the backend doesn't hold, and for some pairs with a
+  // narrow one (narrow_types.h).
   TileFn (*find_cast)(DType from, DType to);
   // out rows are contiguous.
   void (*softmax)(const float* x, float* out, const RowArgs& args);
@@ -188,6 +225,9 @@ struct Loops {
   void (*convolve_depthwise)(const ConvolutionArgs& args);
   // The output channels of a block of weights that suits so many.
   int64_t (*convolution_block)(int64_t out_channels);
+  // For few rows: a column is read once per four of them.
+  void (*multiply_narrow)(const NarrowGemmArgs& args);
+  void (*widen_block)(const WidenArgs& args);
   // scores[j] = scale * scores[j] + mask[j]; then softmax with rows of only
   // -inf giving 0.
   void (*attention_row)(float* scores, const float* mask, float scale,

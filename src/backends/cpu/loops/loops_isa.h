@@ -8,6 +8,8 @@ namespace TENON_CPU_ISA {
 
 TileFn FindTile(TileOp op, DType dtype);
 TileFn FindCast(DType from, DType to);
+TileFn FindNarrowTile(TileOp op, DType dtype);
+TileFn FindNarrowCast(DType from, DType to);
 void Softmax(const float* x, float* out, const RowArgs& args);
 void LogSoftmax(const float* x, float* out, const RowArgs& args);
 void LayerNorm(const float* x, float* out, const NormArgs& args);
@@ -28,6 +30,8 @@ int64_t BlockedScratchBytes(const GemmArgs& g);
 void Convolve(const ConvolutionArgs& g);
 void ConvolveDepthwise(const ConvolutionArgs& g);
 int64_t ConvolutionBlock(int64_t out_channels);
+void MultiplyNarrow(const NarrowGemmArgs& g);
+void WidenBlock(const WidenArgs& w);
 void AttentionRow(float* scores, const float* mask, float scale, int64_t size);
 extern const Loops kLoops;
 

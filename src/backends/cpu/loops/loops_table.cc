@@ -24,6 +24,8 @@ extern const Loops kLoops = {TENON_TEXT(TENON_CPU_ISA),
                              Convolve,
                              ConvolveDepthwise,
                              ConvolutionBlock,
+                             MultiplyNarrow,
+                             WidenBlock,
                              AttentionRow};
 
 }  // namespace TENON_CPU_ISA

@@ -5,6 +5,7 @@
 #include "backends/cpu/loops/loops.h"
 #include "backends/cpu/loops/loops_isa.h"
 #include "backends/cpu/loops/vector_math.h"
+#include "backends/cpu/narrow_types.h"
 
 namespace tenon::cpu {
 namespace TENON_CPU_ISA {
@@ -316,6 +317,27 @@ void CastTile(void* out, const void* const* in, const double*, int64_t count) {
   Loop1<From, To>(out, in, count, [](From a) { return static_cast<To>(a); });
 }
 
+// What is out of range, or not a number, becomes the smallest integer.
+template <typename From, typename To>
+void FloatToIntegerTile(void* out, const void* const* in, const double*,
+                        int64_t count) {
+  constexpr From kLimit = sizeof(To) == 8 ? From(0x1p63) : From(0x1p31);
+  constexpr To kLeast =
+      static_cast<To>(sizeof(To) == 8 ? INT64_MIN : INT32_MIN);
+  Loop1<From, To>(out, in, count, [](From a) {
+    return a >= -kLimit && a < kLimit ? static_cast<To>(a) : kLeast;
+  });
+}
+
+template <typename From, typename To>
+TileFn FindIntegerCast() {
+  if constexpr (static_cast<From>(0.5) != 0) {
+    return FloatToIntegerTile<From, To>;
+  } else {
+    return CastTile<From, To>;
+  }
+}
+
 template <typename From>
 void CastToBoolTile(void* out, const void* const* in, const double*,
                     int64_t count) {
@@ -330,9 +352,9 @@ TileFn FindCastFrom(DType to) {
     case DType::kFloat64:
       return CastTile<From, double>;
     case DType::kInt64:
-      return CastTile<From, int64_t>;
+      return FindIntegerCast<From, int64_t>();
     case DType::kInt32:
-      return CastTile<From, int32_t>;
+      return FindIntegerCast<From, int32_t>();
     case DType::kBool:
       return CastToBoolTile<From>;
     default:
@@ -355,11 +377,12 @@ TileFn FindTile(TileOp op, DType dtype) {
     case DType::kBool:
       return FindBoolTile(op);
     default:
-      return nullptr;
+      return FindNarrowTile(op, dtype);
   }
 }
 
 TileFn FindCast(DType from, DType to) {
+  if (IsNarrow(from) || IsNarrow(to)) return FindNarrowCast(from, to);
   switch (from) {
     case DType::kFloat32:
       return FindCastFrom<float>(to);
