@@ -6,7 +6,9 @@ namespace tenon {
 namespace {
 
 // The input's sizes but the last, which is that of the state, once per
-// direction; then the states as they came.
+// direction; then the states as they came. Of the two states of an lstm only
+// the dtype: up to torch 2.9 its meta function gives them a dimension of one
+// more, which programs state and kernels don't give.
 void Recurrent(InferCall& call, uint32_t) {
   constexpr size_t kBidirectional = 7;
   const Type* input = call.Self();
@@ -30,7 +32,7 @@ void Recurrent(InferCall& call, uint32_t) {
   for (const Arg& item : list) {
     const Type* t = call.TensorOf(&item);
     if (t == nullptr) return;
-    call.AddLike(*t);
+    call.AddLike(*t).rank = -1;
   }
 }
 
