@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::array kOwnOptions = {
     Option{"--output", 'o', "FILE",
-           "The .pt2 to write, or a .tenon for the text form; for backend "
-           "portable "
-           "a .pte. Required."},
+           "The .pt2 to write, or a .tenon for the text form; with backend "
+           "portable, for ExecuTorch's kernels, and xnnpack or tenon, its "
+           "delegates, before it, a .pte. Required."},
     kTorchOption,
     Option{"--no-fallback", 0, "",
            "Fails when a backend can't compile a region, instead of leaving "
