@@ -25,31 +25,17 @@ if [ ${#manifests[@]} -eq 0 ]; then
   manifests=("$shared"/corpus/pt2/*/manifest.json 150)
 fi
 
-python=$("$shared/oracle/setup.sh" executorch) || exit 1
-environment=$(dirname "$(dirname "$(dirname "$python")")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-if ! { cmake -G Ninja -S "$shared/oracle/pte_runner" -B "$build/pte_runner" \
-    -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_PREFIX_PATH="$environment/wheel/executorch" &&
-  cmake --build "$build/pte_runner"; } >"$work/log" 2>&1; then
-  tail -n 20 "$work/log"
-  echo "0 passed, 1 failed"
-  exit 1
-fi
+. "$here/runner.sh"
 # Tenon's delegate is loaded into the runner, which knows nothing of it.
 preload=""
 if [[ " ${delegates[*]-} " == *" tenon "* ]]; then
   preload=$build/executorch/libtenon_executorch.so
-  if ! { cmake "$build" -DTENON_EXECUTORCH=ON \
-      -DCMAKE_PREFIX_PATH="$environment/wheel/executorch" &&
-    cmake --build "$build" --target tenon_executorch_delegate; } \
-      >"$work/log" 2>&1; then
-    tail -n 20 "$work/log"
-    echo "0 passed, 1 failed"
-    exit 1
-  fi
+  build_quietly cmake "$build" -DTENON_EXECUTORCH=ON \
+    -DCMAKE_PREFIX_PATH="$environment/wheel/executorch"
+  build_quietly cmake --build "$build" --target tenon_executorch_delegate
 fi
 passed=0
 failed=0

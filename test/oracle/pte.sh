@@ -14,19 +14,10 @@ build=$(realpath "$1")
 shared=$(realpath "$2")
 manifest=$shared/corpus/pte/manifest.json
 
-python=$("$shared/oracle/setup.sh" executorch) || exit 1
-environment=$(dirname "$(dirname "$(dirname "$python")")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-if ! { cmake -G Ninja -S "$shared/oracle/pte_runner" -B "$build/pte_runner" \
-    -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_PREFIX_PATH="$environment/wheel/executorch" &&
-  cmake --build "$build/pte_runner"; } >"$work/log" 2>&1; then
-  tail -n 20 "$work/log"
-  echo "0 passed, 1 failed"
-  exit 1
-fi
+. "$here/runner.sh"
 passed=0
 failed=0
 for limit in 1000000 1; do

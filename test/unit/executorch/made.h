@@ -8,23 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "../../parsed_program.h"
 #include "executorch/export_pte.h"
 #include "formats/pte/pte_text.h"
-#include "text/text.h"
-#include "verify/verify.h"
 
 namespace tenon {
-
-inline Program Parse(std::string_view text) {
-  Diagnostics diags;
-  auto program =
-      ParseProgram("tenon 1\n" + std::string(text), "test",
-                   std::make_shared<Context>(), PayloadSource(), diags);
-  EXPECT_TRUE(program) << diags.ToString();
-  if (!program) return Program(std::make_shared<Context>());
-  EXPECT_TRUE(Verify(*program, VerifyOptions(), diags)) << diags.ToString();
-  return std::move(*program);
-}
 
 // The listing of what the program becomes.
 inline std::string Made(std::string_view text, PteExportReport* report,

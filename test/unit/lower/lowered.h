@@ -9,33 +9,16 @@
 #include <string_view>
 #include <vector>
 
-#include "../../one_line.h"
+#include "../../parsed_program.h"
 #include "formats/pte/kernels.h"
 #include "lower/lower.h"
 #include "runtime/session.h"
-#include "text/text.h"
-#include "verify/verify.h"
 
 namespace tenon {
-
-inline Program Parse(std::string_view text) {
-  Diagnostics diags;
-  auto program =
-      ParseProgram("tenon 1\n" + std::string(text), "test",
-                   std::make_shared<Context>(), PayloadSource(), diags);
-  EXPECT_TRUE(program) << diags.ToString();
-  if (!program) return Program(std::make_shared<Context>());
-  EXPECT_TRUE(Verify(*program, VerifyOptions(), diags)) << diags.ToString();
-  return std::move(*program);
-}
 
 inline bool HasStockKernel(std::string_view op) {
   return FindPteKernelOf(op) != nullptr || op.starts_with("_operator.") ||
          op == "higher_order.cond";
-}
-
-inline std::string Print(const Program& program) {
-  return OnOneLine(PrintProgram(program, PrintOptions()));
 }
 
 // Small numbers, some below zero, none alike; integers count from 0.
