@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "memory/memory_plan.h"
+#include "support/checked.h"
 
 namespace tenon::executorch {
 namespace {
@@ -116,7 +117,37 @@ Expected<uint64_t> PlaceBlocks(PlanDraft* draft, Diagnostics& diags) {
     return diags.Error(Rule::kPte15, Place::Node(draft->plan.name))
            << "a tensor's bytes don't fit 62 bits";
   }
-  TENON_ASSIGN(const MemoryPlan layout, PlanMemory(lifetimes, {}, diags));
+  // State lies first: what lives all the time would only stand in the way of
+  // others.
+  uint64_t state_bytes = 0;
+  std::vector<uint64_t> state_offsets(lifetimes.size());
+  for (size_t i = 0; i < lifetimes.size(); ++i) {
+    if (!draft->blocks[i].is_state) continue;
+    state_offsets[i] = state_bytes;
+    const auto end = CheckedAdd(
+        static_cast<int64_t>(state_bytes),
+        static_cast<int64_t>(AlignUp(lifetimes[i].size_bytes, kAlignment)));
+    if (!end) {
+      return diags.Error(Rule::kPte15, Place::Node(draft->plan.name))
+             << "the state's bytes don't fit 63 bits";
+    }
+    state_bytes = static_cast<uint64_t>(*end);
+    lifetimes[i].size_bytes = 0;
+  }
+  TENON_ASSIGN(MemoryPlan layout, PlanMemory(lifetimes, {}, diags));
+  const auto size = CheckedAdd(static_cast<int64_t>(state_bytes),
+                               static_cast<int64_t>(layout.size_bytes));
+  if (!size) {
+    return diags.Error(Rule::kPte15, Place::Node(draft->plan.name))
+           << "the tensors' bytes don't fit 63 bits";
+  }
+  layout.size_bytes = static_cast<uint64_t>(*size);
+  layout.bound_bytes += state_bytes;
+  for (size_t i = 0; i < lifetimes.size(); ++i) {
+    layout.offsets[i] = draft->blocks[i].is_state
+                            ? state_offsets[i]
+                            : layout.offsets[i] + state_bytes;
+  }
   for (size_t v = 0; v < draft->plan.values.size(); ++v) {
     const uint32_t block = draft->block_of[v];
     auto* tensor = std::get_if<PteTensor>(&draft->plan.values[v].content);
