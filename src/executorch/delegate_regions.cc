@@ -9,6 +9,7 @@
 #include "link/outline.h"
 #include "partition/partition.h"
 #include "tenon_delegate/tenon_delegate.h"
+#include "xnnpack/translate_region.h"
 #include "xnnpack/xnnpack_backend.h"
 
 namespace tenon::executorch {
@@ -37,17 +38,8 @@ const Known* Find(std::string_view name) {
 // A tensor over the bytes of state that no call changes; undefined for values
 // that are no such state.
 Tensor FixedState(const Program& program, ValueId v) {
-  const Value& value = program.value(v);
-  const auto& inputs = program.root().inputs;
-  if (!value.is_input() || value.index >= inputs.size() ||
-      inputs[value.index] != v) {
-    return Tensor();
-  }
-  const StateId state = program.signature.inputs[value.index].state;
-  if (!state.valid()) return Tensor();
-  for (const OutputSpec& output : program.signature.outputs) {
-    if (output.state == state) return Tensor();
-  }
+  if (!xnnpack::IsFixedState(program, v)) return Tensor();
+  const StateId state = program.signature.inputs[program.value(v).index].state;
   const StateEntry& entry = program.state.get(state);
   if (entry.kind == StateKind::kObject || entry.is_pickled ||
       !entry.storage.valid()) {

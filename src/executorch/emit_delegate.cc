@@ -26,12 +26,12 @@ bool PlanEmitter::EmitDelegate(GraphId graph, NodeId n) {
   }
   for (uint32_t i = 0; i < node.results.count; ++i) {
     const ValueId v = node.results[i];
-    const auto index = program_.type(v).is_tensor() ? NewResult(graph, n, v)
-                                                    : std::optional<int32_t>();
-    if (!index) {
-      return diags_.has_errors() || Refuse(graph, n, Rule::kUnsupported,
-                                           "a delegate that gives a number");
+    if (!program_.type(v).is_tensor()) {
+      return Refuse(graph, n, Rule::kUnsupported,
+                    "a delegate that gives a number");
     }
+    const auto index = NewResult(graph, n, v);
+    if (!index) return false;
     call.args.push_back(*index);
   }
   PteDelegate delegate;

@@ -177,7 +177,11 @@ Expected<PteProgram> MakePte(const Program& program,
   report->num_copied_back = emitter.num_copied_back();
   report->arena_bytes = ArenaBytes(plan);
   report->peak_live_bytes = emitter.peak_live_bytes();
-  if (!plan.delegates.empty()) plan.arena_bytes.back() += kOverReadBytes;
+  const bool over_reads = std::any_of(
+      plan.delegates.begin(), plan.delegates.end(), [](const PteDelegate& d) {
+        return d.backend == RuntimeNameOf("xnnpack");
+      });
+  if (over_reads) plan.arena_bytes.back() += kOverReadBytes;
 
   PteProgram out;
   PteSubsegments entries;

@@ -115,7 +115,9 @@ std::string TargetOf(const Program& program, StateId state, uint32_t input) {
                        : "input " + std::to_string(input);
 }
 
+// `specs` are those of the mutations that are in `out` already.
 void DescribeInPlaceWrites(const Program& program,
+                           const std::vector<OutputSpec>& specs,
                            std::vector<MutationReport>* out) {
   const auto& inputs = program.root().inputs;
   std::vector<std::pair<NodeId, ValueId>> writes;
@@ -131,15 +133,17 @@ void DescribeInPlaceWrites(const Program& program,
           !program.type(inputs[i]).is_tensor()) {
         continue;
       }
-      const std::string target =
-          TargetOf(program, program.signature.inputs[i].state, i);
-      const auto known = std::find_if(
-          out->begin(), out->end(),
-          [&](const MutationReport& m) { return m.target == target; });
-      if (known == out->end()) {
-        out->push_back({target, "in place", OwnerOf(program, node), true});
+      const StateId state = program.signature.inputs[i].state;
+      const auto known =
+          std::find_if(specs.begin(), specs.end(), [&](const OutputSpec& spec) {
+            return state.valid() ? spec.state == state
+                                 : !spec.state.valid() && spec.input == i;
+          });
+      if (known == specs.end()) {
+        out->push_back({TargetOf(program, state, i), "in place",
+                        OwnerOf(program, node), true});
       } else {
-        known->in_place = true;
+        (*out)[static_cast<size_t>(known - specs.begin())].in_place = true;
       }
       break;
     }
@@ -162,6 +166,7 @@ BoundaryValue DescribeBoundary(const Program& program, ValueId v) {
 
 std::vector<MutationReport> DescribeMutations(const Program& program) {
   std::vector<MutationReport> out;
+  std::vector<OutputSpec> specs;
   const auto outputs = program.outputs(Program::kRoot);
   for (size_t i = 0; i < program.signature.outputs.size(); ++i) {
     const OutputSpec& spec = program.signature.outputs[i];
@@ -170,12 +175,13 @@ std::vector<MutationReport> DescribeMutations(const Program& program) {
                              spec.kind == OutputKind::kUserInputMutation;
     if (!is_mutation || i >= outputs.size()) continue;
     const ValueId v = outputs[i].value();
+    specs.push_back(spec);
     out.push_back(
         {TargetOf(program, spec.state, spec.input),
          std::string(Name(spec.kind)),
          OwnerOf(program, v.valid() ? program.value(v).def : NodeId()), false});
   }
-  DescribeInPlaceWrites(program, &out);
+  DescribeInPlaceWrites(program, specs, &out);
   return out;
 }
 

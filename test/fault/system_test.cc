@@ -1,6 +1,8 @@
 // Every call of the system that a scene makes fails once, with the whole scene
 // done for each: an error that says which file and why, and no other trace.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -154,7 +156,12 @@ TEST(Writes, PastThePageCacheGoOnInItWhenTheyMust) {
     if (error.empty()) ++num_writes;
     EXPECT_TRUE(!error.empty() || ReadFile(path) == content) << "write " << n;
   }
-  EXPECT_GE(num_writes, 8u);
+  // Only where the file system takes the flag at all are there such writes.
+  const int direct = open(path.c_str(), O_RDONLY | O_DIRECT);
+  if (direct >= 0) {
+    close(direct);
+    EXPECT_GE(num_writes, 8u);
+  }
   const FailNth no_block(Call::kMap, 1, ENOMEM);
   EXPECT_EQ(WriteLarge(path, content), "");
   EXPECT_TRUE(no_block.has_failed());

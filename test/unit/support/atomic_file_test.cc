@@ -81,7 +81,7 @@ TEST(AtomicFile, AFlushBetweenShowsAllThatWasWritten) {
   std::filesystem::remove(path);
 }
 
-TEST(AtomicFile, PiecesGrowSmallerPastThePageCache) {
+TEST(AtomicFile, PiecesEndWhereThePageCacheLikes) {
   const std::string path = ScratchPath("atomic_file_size");
   AtomicFile file;
   ASSERT_TRUE(file.Open(path)) << file.error();
