@@ -35,6 +35,10 @@ class Unable(RuntimeError):
     """One engine can't do one thing."""
 
 
+class Ended(RuntimeError):
+    """A side that answers no more."""
+
+
 class Side:
     """A process that answers "OPERATION N [TIMES]" with wall and CPU nanoseconds."""
 
@@ -53,8 +57,12 @@ class Side:
         if answer[:1] == ["-"]:
             raise Unable(" ".join(answer[1:])[:200])
         if len(answer) != 2:
-            raise RuntimeError(f"no answer to {words}: the process ended")
+            raise Ended(f"no answer to {words}: the process ended with {self.process.wait()}")
         return tuple(float(x) for x in answer)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def best(pairs):
@@ -76,8 +84,11 @@ class Run:
 
     # A peer's process, started when first needed; None when its environment can't be made.
     def peer(self, name):
-        if name in self.sides or name in self.why_not:
-            return self.sides.get(name)
+        if name not in self.sides and name not in self.why_not and (side := self.start(name)) is not None:
+            self.sides[name] = side
+        return self.sides.get(name)
+
+    def start(self, name):
         setup = subprocess.run([os.path.join(self.args.shared, "oracle/setup.sh"), "torch" if name == "onnx" else name],
                                text=True, stdout=subprocess.PIPE)
         python = setup.stdout.strip()
@@ -91,8 +102,7 @@ class Run:
             folder = os.path.dirname(os.path.dirname(os.path.dirname(python)))
             env["TTRT_WHEEL"] = next(iter(glob.glob(os.path.join(folder, "torch_tensorrt-*.whl"))), "")
         command = [python, os.path.join(HERE, "peer_worker.py"), os.path.join(self.args.shared, "peers")]
-        self.sides[name] = Side(command, env)
-        return self.sides[name]
+        return Side(command, env)
 
     def emit(self, metric, n, tenon, peer, goal, is_met, note=None, **more):
         ratio = None if peer is None else round(peer[1] / tenon[1], 1)
@@ -117,7 +127,7 @@ class Run:
             else:
                 try:  # first: it writes the files that both work on
                     peer.append(side.ask(theirs or metric, n))
-                except RuntimeError as error:
+                except (Unable, Ended) as error:
                     note = str(error)
             if note is not None and self.group != "join":
                 print(f"peers.py: {metric} n={n}: {note}", file=sys.stderr)
@@ -177,23 +187,26 @@ class Run:
                   lambda ratio: ratio >= goal, clocks="wall first")
 
     def execute(self, model, threads, engines, rounds=3, times=7):
-        """Tenon and the engines in turns. With one thread CPU time counts, with more the wall clock."""
-        took, notes = {"tenon": []}, {}
+        """Tenon and the engines in turns, a process each. With one thread CPU time counts, with more the wall clock."""
+        took = {"tenon": []}
         if (torch := self.peer("torch")) is None:
             raise RuntimeError(self.why_not["torch"])
         torch.ask(f"inputs:{model}", threads)
+        sides = {engine: self.start(ENGINES[engine]) for engine in engines}
+        notes = {engine: self.why_not[ENGINES[engine]] for engine, side in sides.items() if side is None}
         for _ in range(rounds):
             took["tenon"].append(self.sides["tenon"].ask(f"run:{model}", threads, times))
             for engine in engines:
                 if engine in notes:
                     continue
-                side = self.peer(ENGINES[engine])
                 try:
-                    if side is None:
-                        raise Unable(self.why_not[ENGINES[engine]])
-                    took.setdefault(engine, []).append(side.ask(f"{engine}:{model}", threads, times))
-                except Unable as error:
+                    took.setdefault(engine, []).append(sides[engine].ask(f"{engine}:{model}", threads, times))
+                except (Unable, Ended) as error:
                     notes[engine] = str(error)
+                    took.pop(engine, None)
+        for side in sides.values():
+            if side is not None:
+                side.close()
         # `emit` judges the second clock.
         took = {name: best(pairs)[::1 if threads == 1 else -1] for name, pairs in took.items() if pairs}
         clocks = {} if threads == 1 else {"clocks": "cpu first"}

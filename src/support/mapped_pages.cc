@@ -14,7 +14,7 @@ class Mappings {
  public:
   void Add(Bytes mapping, int descriptor) {
     const std::lock_guard lock(mutex_);
-    by_address_[Address(mapping)] = {mapping.size(), descriptor};
+    by_address_[Address(mapping)] = {mapping.size(), descriptor, false};
   }
   void Remove(Bytes mapping) {
     const std::lock_guard lock(mutex_);
@@ -31,6 +31,16 @@ class Mappings {
     }
     return FileRange{mapping.descriptor, offset};
   }
+  // The mapping around `bytes`, when it is the first time that one asks for it.
+  Bytes TakeUnadvised(Bytes bytes) {
+    const auto range = Find(bytes);
+    if (!range) return {};
+    const std::lock_guard lock(mutex_);
+    const auto at = by_address_.find(Address(bytes) - range->offset);
+    if (at == by_address_.end() || at->second.is_advised) return {};
+    at->second.is_advised = true;
+    return {bytes.data() - range->offset, at->second.size};
+  }
 
  private:
   static uintptr_t Address(Bytes bytes) {
@@ -40,6 +50,7 @@ class Mappings {
   struct Mapping {
     size_t size = 0;
     int descriptor = -1;
+    bool is_advised = false;
   };
 
   std::mutex mutex_;
@@ -70,6 +81,14 @@ void MapPages(Bytes bytes) {
 #ifdef MADV_POPULATE_READ
   static const auto page = static_cast<size_t>(sysconf(_SC_PAGE_SIZE));
   if (!AllMappings().Find(bytes)) return;
+#ifdef MADV_HUGEPAGE
+  // The whole file, as advice for a part of it would cut the mapping in two. A
+  // fault then brings two megabytes from the disk instead of a few pages, and
+  // maps them by one entry. It doesn't change what is in memory already.
+  if (const Bytes whole = AllMappings().TakeUnadvised(bytes); !whole.empty()) {
+    madvise(const_cast<std::byte*>(whole.data()), whole.size(), MADV_HUGEPAGE);
+  }
+#endif
   const size_t before = reinterpret_cast<uintptr_t>(bytes.data()) % page;
   // Failure costs time and nothing else. No byte is changed.
   madvise(const_cast<std::byte*>(bytes.data() - before), before + bytes.size(),

@@ -20,8 +20,9 @@ namespace tenon {
 void ReleasePages(Bytes bytes);
 
 // Maps the pages of `bytes`, all at once, where the bytes lie in a mapped file:
-// prefetching doesn't reach pages that aren't mapped yet. Elsewhere, and where
-// the system has no such call, it does nothing.
+// prefetching doesn't reach pages that aren't mapped yet. From then on the file
+// is read in large pages. Elsewhere, and where the system has no such call, it
+// does nothing.
 void MapPages(Bytes bytes);
 
 // Where `bytes` stand in a file, so that whoever writes them to another can let

@@ -5,7 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
 
 #include "../../scratch.h"
 #include "support/mapped_file.h"
@@ -75,6 +78,37 @@ TEST(MappedPagesTest, MapsAllAtOnce) {
 #ifdef MADV_POPULATE_READ
   EXPECT_GE(NumResident(file->bytes()), 4u);
 #endif
+  EXPECT_EQ(Sum(file->bytes()), kSize);
+}
+
+// Whether the kernel has large pages for the mapping that holds `address`.
+bool WantsLargePages(const std::byte* address) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  bool is_inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    std::istringstream head(line);
+    if (head >> std::hex >> begin >> dash >> end && dash == '-') {
+      is_inside = begin <= wanted && wanted < end;
+    }
+    if (is_inside && line.starts_with("VmFlags:")) {
+      return line.find(" hg") != std::string::npos;
+    }
+  }
+  return false;
+}
+
+TEST(MappedPagesTest, ReadsTheWholeFileInLargePagesOnceAPartIsMapped) {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) {
+    GTEST_SKIP() << "this kernel has no large pages";
+  }
+  const auto file = MapOnes("large");
+  ASSERT_NE(file, nullptr);
+  EXPECT_FALSE(WantsLargePages(file->bytes().data()));
+  MapPages(file->bytes().subspan(2 * PageBytes(), 10));
+  EXPECT_TRUE(WantsLargePages(file->bytes().data()));
   EXPECT_EQ(Sum(file->bytes()), kSize);
 }
 
