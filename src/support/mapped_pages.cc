@@ -77,6 +77,14 @@ std::optional<FileRange> FindFileRange(Bytes bytes) {
   return range && range->descriptor >= 0 ? range : std::nullopt;
 }
 
+bool ReadUnmapped(Bytes bytes, std::span<std::byte> out) {
+  const auto range = FindFileRange(bytes);
+  return range && bytes.size() == out.size() &&
+         pread(range->descriptor, out.data(), out.size(),
+               static_cast<off_t>(range->offset)) ==
+             static_cast<ssize_t>(out.size());
+}
+
 void MapPages(Bytes bytes) {
 #ifdef MADV_POPULATE_READ
   static const auto page = static_cast<size_t>(sysconf(_SC_PAGE_SIZE));

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "support/byte_cursor.h"
 
@@ -24,6 +25,12 @@ void ReleasePages(Bytes bytes);
 // is read in large pages. Elsewhere, and where the system has no such call, it
 // does nothing.
 void MapPages(Bytes bytes);
+
+// Copies `bytes`, which are as many as `out`, without mapping their pages,
+// where they lie in a mapped file: a fault makes the kernel read ahead, up to
+// megabytes, which a few bytes here and there aren't worth. False where it
+// can't.
+bool ReadUnmapped(Bytes bytes, std::span<std::byte> out);
 
 // Where `bytes` stand in a file, so that whoever writes them to another can let
 // the kernel copy; nothing when they are memory like any other. Valid as long

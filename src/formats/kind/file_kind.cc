@@ -72,17 +72,10 @@ bool StartsWith(Bytes bytes, std::string_view magic, size_t at = 0) {
          AsText(bytes).substr(at, magic.size()) == magic;
 }
 
-// An archive that can't be opened goes to the .pt2 reader, which says why.
+// An archive without a directory goes to the .pt2 reader, which says why.
 FileKind RecogniseZip(Bytes bytes) {
-  Diagnostics unused;
-  const Expected<ZipArchive> archive =
-      ZipArchive::Open(bytes, nullptr, "", ReadLimits(), unused);
-  if (!archive) return FileKind::kPt2;
-  std::vector<std::string_view> names;
-  for (const ZipMember& member : archive->members()) {
-    names.push_back(member.name);
-  }
-  return RecogniseArchive(names);
+  const auto names = ListZipNames(bytes);
+  return names ? RecogniseArchive(*names) : FileKind::kPt2;
 }
 
 bool LooksLikeSafetensors(Bytes bytes) {

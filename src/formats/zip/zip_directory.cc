@@ -1,9 +1,12 @@
 #include "formats/zip/zip_directory.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <optional>
 
 #include "formats/zip/zip_layout.h"
+#include "support/mapped_pages.h"
 
 namespace tenon::zip {
 namespace {
@@ -23,14 +26,37 @@ struct Extent {
   uint64_t offset = 0;
 };
 
+// Most local headers are shorter.
+constexpr uint64_t kHeaderBytes = 512;
+// What the system reads at once, about.
+constexpr uint64_t kPageBytes = 4096;
+
 class DirectoryReader {
  public:
   DirectoryReader(Bytes bytes, const std::string& file_name,
                   const ReadLimits& limits, Diagnostics& diags)
       : bytes_(bytes), file_name_(file_name), limits_(limits), diags_(diags) {}
 
+  // All members, in the order of the directory, each checked against its local
+  // header and against all others.
   Expected<std::vector<ZipMember>> Read() {
     TENON_ASSIGN(const EndRecord end, FindEnd());
+    TENON_ASSIGN(std::vector<ZipMember> members, ReadEntries(end));
+    for (ZipMember& member : members) {
+      TENON_TRY(CheckLocalHeader(end.offset, &member));
+    }
+    TENON_TRY(CheckOverlaps(members));
+    return members;
+  }
+
+  // Members as the directory has them, without their payload's place.
+  Expected<std::vector<ZipMember>> ReadUnchecked() {
+    TENON_ASSIGN(const EndRecord end, FindEnd());
+    return ReadEntries(end);
+  }
+
+ private:
+  Expected<std::vector<ZipMember>> ReadEntries(const EndRecord& end) {
     if (end.offset > end.at || end.size_bytes > end.at - end.offset) {
       return Error(Rule::kFile01, end.at)
              << "the central directory of " << end.size_bytes
@@ -53,27 +79,28 @@ class DirectoryReader {
     ByteCursor cursor(bytes_.first(end.offset + end.size_bytes), end.offset);
     for (uint64_t i = 0; i < end.num_members; ++i) {
       TENON_ASSIGN(ZipMember member, ReadEntry(i, cursor));
-      TENON_TRY(CheckLocalHeader(end.offset, &member));
       members.push_back(member);
     }
     if (cursor.left() > 0) {
       return Error(Rule::kFile01, cursor.offset())
              << cursor.left() << " bytes follow the directory's last entry";
     }
-    TENON_TRY(CheckOverlaps(members));
     return members;
   }
 
- private:
   DiagnosticBuilder Error(Rule rule, uint64_t offset) {
     return diags_.Error(rule, Place::Offset(file_name_, offset));
   }
 
   template <typename T>
-  T At(uint64_t offset) const {
+  static T Load(Bytes bytes, uint64_t offset) {
     T value;
-    std::memcpy(&value, bytes_.data() + offset, sizeof(T));
+    std::memcpy(&value, bytes.data() + offset, sizeof(T));
     return value;
+  }
+  template <typename T>
+  T At(uint64_t offset) const {
+    return Load<T>(bytes_, offset);
   }
 
   // The last end record whose comment ends with the file.
@@ -214,6 +241,28 @@ class DirectoryReader {
     return true;
   }
 
+  // What stands at a local header: all of the header, and at most what is left
+  // up to the directory. It is read by itself, as the pages of a mapping would
+  // be read together with what lies around them: the weights.
+  Bytes LocalHeader(uint64_t at, uint64_t directory) {
+    const Bytes mapped = bytes_.subspan(at, directory - at);
+    if (at < window_at_ || at - window_at_ + kHeaderBytes > window_.size()) {
+      // To the end of the page in which a usual header ends.
+      const uint64_t wanted =
+          kHeaderBytes + kPageBytes - (at + kHeaderBytes) % kPageBytes;
+      window_ = std::span(buffer_).first(std::min(wanted, mapped.size()));
+      window_at_ = at;
+      if (!ReadUnmapped(mapped.first(window_.size()), window_)) {
+        window_ = {};
+      }
+    }
+    if (at - window_at_ + kLocalBytes > window_.size()) return mapped;
+    const Bytes header = window_.subspan(at - window_at_);
+    const uint64_t size = kLocalBytes + Load<uint16_t>(header, 26) +
+                          uint64_t{Load<uint16_t>(header, 28)};
+    return size > header.size() ? mapped : header;
+  }
+
   // Finds the payload and compares what the local header repeats.
   Status CheckLocalHeader(uint64_t directory, ZipMember* member) {
     const uint64_t at = member->header_offset;
@@ -223,20 +272,21 @@ class DirectoryReader {
              << "' lies outside the " << directory
              << " bytes before the directory";
     }
-    if (At<uint32_t>(at) != kLocalSignature) {
+    const Bytes header = LocalHeader(at, directory);
+    if (Load<uint32_t>(header, 0) != kLocalSignature) {
       return Error(Rule::kFile02, at)
              << "no local header of member '" << member->name << "'";
     }
-    const uint16_t flags = At<uint16_t>(at + 6);
-    const uint16_t method = At<uint16_t>(at + 8);
-    const uint64_t name_bytes = At<uint16_t>(at + 26);
-    const uint64_t extra_bytes = At<uint16_t>(at + 28);
+    const auto flags = Load<uint16_t>(header, 6);
+    const auto method = Load<uint16_t>(header, 8);
+    const uint64_t name_bytes = Load<uint16_t>(header, 26);
+    const uint64_t extra_bytes = Load<uint16_t>(header, 28);
     const bool is_same_kind =
         method == (member->is_deflated ? kMethodDeflated : kMethodStored) &&
         !(flags & kFlagEncrypted);
     uint64_t left = directory - at - kLocalBytes;
     if (name_bytes != member->name.size() || name_bytes > left ||
-        AsText(bytes_.subspan(at + kLocalBytes, name_bytes)) != member->name ||
+        AsText(header.subspan(kLocalBytes, name_bytes)) != member->name ||
         !is_same_kind) {
       return Error(Rule::kFile02, at)
              << "the local header of member '" << member->name
@@ -254,9 +304,8 @@ class DirectoryReader {
              << " bytes, but only " << left << " are left";
     }
     if (!(flags & kFlagDescriptor)) {
-      Extent extent{At<uint32_t>(at + 22), At<uint32_t>(at + 18), 0};
-      const Bytes extra =
-          bytes_.subspan(at + kLocalBytes + name_bytes, extra_bytes);
+      Extent extent{Load<uint32_t>(header, 22), Load<uint32_t>(header, 18), 0};
+      const Bytes extra = header.subspan(kLocalBytes + name_bytes, extra_bytes);
       if (!ApplyZip64(extra, &extent) || extent.size != member->size_bytes ||
           extent.stored != member->stored_bytes) {
         return Error(Rule::kFile02, at)
@@ -305,6 +354,10 @@ class DirectoryReader {
   const std::string& file_name_;
   const ReadLimits& limits_;
   Diagnostics& diags_;
+  // Bytes of the file that were read to look at a local header.
+  std::array<std::byte, kHeaderBytes + kPageBytes> buffer_;
+  std::span<std::byte> window_;
+  uint64_t window_at_ = 0;
 };
 
 }  // namespace
@@ -317,3 +370,19 @@ Expected<std::vector<ZipMember>> ReadDirectory(Bytes bytes,
 }
 
 }  // namespace tenon::zip
+
+namespace tenon {
+
+std::optional<std::vector<std::string_view>> ListZipNames(Bytes bytes) {
+  Diagnostics unused;
+  const auto members =
+      zip::DirectoryReader(bytes, std::string(), ReadLimits(), unused)
+          .ReadUnchecked();
+  if (!members) return std::nullopt;
+  std::vector<std::string_view> names;
+  names.reserve(members->size());
+  for (const ZipMember& member : *members) names.push_back(member.name);
+  return names;
+}
+
+}  // namespace tenon

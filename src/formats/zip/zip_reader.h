@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,5 +78,10 @@ class ZipArchive {
 // Whether a member name is relative and plain: UTF-8 without control
 // characters, parts joined by '/', none of them empty, "." or "..".
 bool IsPlainMemberName(std::string_view name);
+
+// Names of the members, root folder included, in the order of the directory:
+// what an archive says that it holds, of which nothing is checked but that the
+// directory is whole. Views of `bytes`.
+std::optional<std::vector<std::string_view>> ListZipNames(Bytes bytes);
 
 }  // namespace tenon

@@ -112,6 +112,17 @@ TEST(MappedPagesTest, ReadsTheWholeFileInLargePagesOnceAPartIsMapped) {
   EXPECT_EQ(Sum(file->bytes()), kSize);
 }
 
+TEST(MappedPagesTest, ReadsWithoutMapping) {
+  const auto file = MapOnes("unmapped");
+  ASSERT_NE(file, nullptr);
+  std::vector<std::byte> out(100);
+  EXPECT_TRUE(ReadUnmapped(file->bytes().subspan(PageBytes() - 7, 100), out));
+  EXPECT_EQ(Sum(out), 100u);
+  EXPECT_EQ(NumResident(file->bytes()), 0u);
+  const std::vector<std::byte> heap(100);
+  EXPECT_FALSE(ReadUnmapped(heap, out));
+}
+
 TEST(MappedPagesTest, LeavesTheHeapAlone) {
   const std::vector<std::byte> heap(kSize, std::byte{1});
   MapPages(heap);
