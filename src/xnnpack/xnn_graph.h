@@ -18,7 +18,47 @@ namespace tenon::xnnpack {
 // No value: an operand that is left out, a value that isn't external.
 constexpr uint32_t kNoId = 0xFFFFFFFFu;
 
-enum class Datatype : int16_t { kInvalid = 0, kFp32 = 1 };
+enum class Datatype : int16_t {
+  kInvalid = 0,
+  kFp32 = 1,
+  kQint8 = 3,
+  kQcint8 = 6,
+  kQcint32 = 7,
+  kQcint4 = 8,
+  kQdint8 = 9,
+  kQbint4 = 10,
+};
+
+// What integers stand for, in the order of the schema's union.
+//
+// One scale per slice along `channel_dim`; zero points are 0.
+struct PerChannelQuant {
+  static constexpr std::string_view kTable = "PerChannelQuant";
+  int32_t channel_dim = 0;
+  uint32_t scales = 0;  // float32, an index in Graph::constants
+  uint32_t num_scales = 0;
+};
+struct PerTensorQuant {
+  static constexpr std::string_view kTable = "PerTensorQuant";
+  float scale = 1;
+  int32_t zero_point = 0;
+};
+// Scale and zero point come from the numbers, row by row: a row is the last
+// `num_nonbatch_dims` dimensions.
+struct PerTokenDynamicQuant {
+  static constexpr std::string_view kTable = "PerTokenDynamicQuant";
+  int32_t num_nonbatch_dims = 1;
+};
+// One scale per row and group of `group_size` columns.
+struct PerChannelGroupQuant {
+  static constexpr std::string_view kTable = "PerChannelGroupQuant";
+  int32_t channel_dim = 0;
+  int32_t group_size = 0;
+  uint32_t scales = 0;  // bfloat16, an index in Graph::constants
+  uint32_t num_scales = 0;
+};
+using QuantParams = std::variant<PerChannelQuant, PerTensorQuant,
+                                 PerTokenDynamicQuant, PerChannelGroupQuant>;
 
 enum ValueFlags : uint32_t { kExternalInput = 1, kExternalOutput = 2 };
 // Of a node.
@@ -32,6 +72,7 @@ struct TensorValue {
   uint32_t external_id = kNoId;
   uint32_t flags = 0;
   uint32_t id = 0;
+  std::optional<QuantParams> quant;  // of integers
 };
 
 // What a node is, by its place in the schema's union, from 1 on.
@@ -52,6 +93,7 @@ enum class NodeKind : uint8_t {
   kMultiply = 15,
   kSubtract = 16,
   kFloor = 17,
+  kConvert = 18,
   kGlobalAvgPooling2d = 19,
   kReshape = 20,
   kSquareRoot = 22,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "xnnpack/stored_tensor.h"
 #include "xnnpack/translate_region.h"
 #include "xnnpack/xnn_payload.h"
 
@@ -10,7 +11,7 @@ namespace tenon {
 std::optional<Refusal> XnnpackBackend::Refuses(const Program& program,
                                                NodeId node) const {
   return xnnpack::WhyRefused(program, node, [&](ValueId v) {
-    return xnnpack::IsFixedState(program, v);
+    return xnnpack::StoredTensor(program, v);
   });
 }
 
@@ -18,7 +19,8 @@ Expected<CompiledRegion> XnnpackBackend::Compile(const Program& region,
                                                  const BackendOptions& options,
                                                  Diagnostics& diags) const {
   TENON_ASSIGN(xnnpack::TranslatedRegion translated,
-               xnnpack::TranslateRegion(region, options.constants, diags));
+               xnnpack::TranslateRegion(region, options.constants,
+                                        rounds_biases_, diags));
   CompiledRegion out;
   for (const RegionConstant& c : options.constants) {
     out.absorbed_inputs.push_back(c.input);

@@ -10,7 +10,15 @@ namespace tenon {
 
 class XnnpackBackend : public Backend {
  public:
-  std::string_view name() const override { return "xnnpack"; }
+  // "xnnpack_q8": biases of products and convolutions on integers are rounded
+  // to a unit of the sums that they are added to, whatever that does. "xnnpack"
+  // rounds them only where it does nothing (translate_integers.h).
+  explicit XnnpackBackend(bool rounds_biases = false)
+      : rounds_biases_(rounds_biases) {}
+
+  std::string_view name() const override {
+    return rounds_biases_ ? "xnnpack_q8" : "xnnpack";
+  }
   std::optional<Refusal> Refuses(const Program& program,
                                  NodeId node) const override;
   Expected<CompiledRegion> Compile(const Program& region,
@@ -21,6 +29,9 @@ class XnnpackBackend : public Backend {
                                              std::shared_ptr<const void> owner,
                                              const BackendOptions& options,
                                              Diagnostics& diags) const override;
+
+ private:
+  const bool rounds_biases_;
 };
 
 }  // namespace tenon

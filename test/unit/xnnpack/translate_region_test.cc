@@ -43,7 +43,7 @@ Expected<TranslatedRegion> Translate(const std::string& graph,
     }
     constants.push_back({i, t});
   }
-  return TranslateRegion(region, constants, diags);
+  return TranslateRegion(region, constants, false, diags);
 }
 
 std::vector<NodeKind> Kinds(const Graph& graph) {
@@ -137,7 +137,7 @@ TEST(TranslateRegion, WithoutInputsNothingWouldBeComputed) {
       "  %y : f32[2] = aten.abs.default(%w)\n  return (%y)\n}\n");
   Diagnostics diags;
   const RegionConstant w{0, Tensor::Zeros(DType::kFloat32, {2})};
-  EXPECT_FALSE(TranslateRegion(region, {w}, diags));
+  EXPECT_FALSE(TranslateRegion(region, {w}, false, diags));
 }
 
 TEST(TranslateRegion, EqualNumbersAreNamedOnce) {
