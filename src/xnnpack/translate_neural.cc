@@ -1,4 +1,4 @@
-// Layers: convolutions with the batch norms after them, pools.
+// Layers: convolutions with the batch norms after them, pools, resizes.
 //
 // Images have their channels last. A filter lies as [out, height, width, in of
 // a group]; where every input channel is a group of its own, as
@@ -335,6 +335,45 @@ void TranslateGlobal(Task& t, NodeKind kind) {
                           kKeepDims});
 }
 
+// --- images of other sizes ---
+
+// A factor that the program states counts, not the ratio of the sizes, which is
+// what XNNPACK goes by: they have to agree.
+std::optional<Refusal> RefuseResize(const Question& q) {
+  const ValueId x = q.read.value("input");
+  if (!x.valid() || q.rank(x) != 4 || !q.read.Bool("align_corners")) {
+    return Because("a resize of other than images");
+  }
+  const std::vector<SymInt>& in = q.program.type(x).sizes;
+  const std::vector<SymInt>& out = q.program.type(q.result()).sizes;
+  for (const std::vector<SymInt>* sizes : {&in, &out}) {
+    if (!(*sizes)[2].is_literal() || !(*sizes)[3].is_literal()) {
+      return Refusal{RefusalReason::kDynamicShape, "images of any size"};
+    }
+  }
+  if (q.read.IsNone("scale_factors")) return std::nullopt;
+  const auto factors = q.read.Numbers("scale_factors");
+  for (size_t i = 0; i < 2; ++i) {
+    if (!factors || factors->size() != 2 ||
+        (*factors)[i] * static_cast<double>(in[2 + i].value) !=
+            static_cast<double>(out[2 + i].value)) {
+      return Because("a factor other than the ratio of the sizes");
+    }
+  }
+  return std::nullopt;
+}
+
+void TranslateResize(Task& t, NodeKind kind) {
+  const std::vector<int64_t> out = t.sizes(t.result);
+  ResizeBilinear node;
+  node.height = static_cast<uint32_t>(out[2]);
+  node.width = static_cast<uint32_t>(out[3]);
+  node.flags = *t.read.Bool("align_corners") ? kAlignCorners : 0;
+  node.input = t.graph.Get(t.read.value("input"), Order::kChannelsLast);
+  node.output = t.graph.Define(t.result, Order::kChannelsLast);
+  t.graph.Add(kind, node);
+}
+
 constexpr Translation kTranslations[] = {
     {"aten.convolution.default", RefuseConvolution, TranslateConvolution,
      NodeKind::kConv2d, true},
@@ -346,6 +385,8 @@ constexpr Translation kTranslations[] = {
      NodeKind::kMaxPooling2d},
     {"aten.max_pool2d_with_indices.default", RefuseMaxPool, TranslatePool,
      NodeKind::kMaxPooling2d},
+    {"aten.upsample_bilinear2d.vec", RefuseResize, TranslateResize,
+     NodeKind::kResizeBilinear2d},
     {"aten.mean.dim", RefuseMean, TranslateGlobal,
      NodeKind::kGlobalAvgPooling2d},
     {"aten._adaptive_avg_pool2d.default", RefuseAdaptive, TranslateGlobal,

@@ -63,6 +63,7 @@ using QuantParams = std::variant<PerChannelQuant, PerTensorQuant,
 enum ValueFlags : uint32_t { kExternalInput = 1, kExternalOutput = 2 };
 // Of a node.
 constexpr uint32_t kKeepDims = 64;
+constexpr uint32_t kAlignCorners = 8;
 
 struct TensorValue {
   static constexpr std::string_view kTable = "XNNTensorValue";
@@ -75,7 +76,8 @@ struct TensorValue {
   std::optional<QuantParams> quant;  // of integers
 };
 
-// What a node is, by its place in the schema's union, from 1 on.
+// What a node is, by its place in the schema's union, from 1 on. Three members
+// of the union are never written; docs/formats/pte.md says why.
 enum class NodeKind : uint8_t {
   kAdd = 1,
   kFullyConnected = 2,
@@ -85,6 +87,7 @@ enum class NodeKind : uint8_t {
   kClamp = 6,
   kConv2d = 7,
   kDiv = 8,
+  kResizeBilinear2d = 9,
   kConstantPad = 10,
   kAvgPooling2d = 11,
   kMinimum = 12,
@@ -183,6 +186,12 @@ struct Slice {
   uint32_t input = 0, output = 0, flags = 0;
 };
 
+struct ResizeBilinear {
+  static constexpr std::string_view kTable = "XNNStaticResizeBilinear2D";
+  uint32_t height = 0, width = 0;
+  uint32_t input = 0, output = 0, flags = 0;
+};
+
 struct ConstantPad {
   static constexpr std::string_view kTable = "XNNStaticConstantPad";
   std::vector<uint32_t> before, after;
@@ -212,7 +221,8 @@ struct Node {
   static constexpr std::string_view kTable = "XNode";
   NodeKind kind = NodeKind::kAdd;
   std::variant<Unary, Binary, FullyConnected, Convolution, Pooling, Concatenate,
-               Transpose, Reshape, Slice, ConstantPad, LeakyReLU, ELU>
+               Transpose, Reshape, Slice, ResizeBilinear, ConstantPad,
+               LeakyReLU, ELU>
       op;
   std::optional<OutputRange> range;
 };

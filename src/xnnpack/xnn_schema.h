@@ -177,6 +177,14 @@ inline void Fields(FlatEncoder& c, const Slice& n) {
   c.Scalar("flags", n.flags);
 }
 
+inline void Fields(FlatEncoder& c, const ResizeBilinear& n) {
+  c.Scalar("new_height", n.height);
+  c.Scalar("new_width", n.width);
+  c.Scalar("input_id", n.input);
+  c.Scalar("output_id", n.output);
+  c.Scalar("flags", n.flags);
+}
+
 inline void Fields(FlatEncoder& c, const ConstantPad& n) {
   c.Vector("pre_paddings", n.before, FlatPresence::kUsual);
   c.Vector("post_paddings", n.after, FlatPresence::kUsual);

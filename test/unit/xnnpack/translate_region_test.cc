@@ -175,6 +175,10 @@ TEST(XnnpackBackend, RefusesWhatItsRuntimeWouldGetWrong) {
       {"%y : f32[4, 4] = aten.gelu.default(%x, approximate=\"tanh\")",
        "an approximated gelu"},
       {"%y : f32[4, 4] = aten.erf.default(%x)", "aten.erf.default"},
+      {"%i : f32[1, 1, 4, 4] = aten.view_copy.default(%x, [1, 1, 4, 4])\n"
+       "  %y : f32[1, 1, 6, 6] = aten.upsample_bilinear2d.vec(%i, None, "
+       "False, [1.6, 1.6])",
+       "a factor other than the ratio of the sizes"},
       {"%y : i64[4, 4] = aten._to_copy.default(%x, dtype=torch.int64)",
        "aten._to_copy.default"},
       {"%y : f32[3, 4] = aten.constant_pad_nd.default(%x, [0, 0, -1, 0])",
