@@ -206,6 +206,16 @@ uint32_t GraphBuilder::Get(ValueId value, Order order) {
   return id;
 }
 
+uint32_t GraphBuilder::GetPacked(ValueId v) {
+  const auto [at, is_new] = packed_.emplace(v.index, kNoId);
+  if (!is_new) return at->second;
+  const Tensor* constant = FindConstant(v);
+  TENON_ASSERT(constant != nullptr, "filters and biases are known");
+  const uint32_t id = AddConstant(*constant, DimsOf(v, Order::kPlain));
+  packed_[v.index] = id;
+  return id;
+}
+
 void GraphBuilder::TransposeInto(const Forms& forms, Order order, uint32_t to) {
   Transpose transpose;
   transpose.input = order == Order::kPlain ? forms.last : forms.plain;

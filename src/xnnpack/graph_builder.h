@@ -76,6 +76,9 @@ class GraphBuilder {
 
   // The value in an order, for reading. Only images have channels last.
   uint32_t Get(ValueId v, Order order);
+  // A constant as filter or bias. The delegate gives the bytes of these values
+  // back when they are packed, so that no node may read one as an operand.
+  uint32_t GetPacked(ValueId v);
   // The order in which a node should go on with these values: channels last
   // when one of them has only that.
   Order OrderFor(const std::vector<ValueId>& values) const;
@@ -131,7 +134,8 @@ class GraphBuilder {
   bool gives_integers_ = false;
   std::unordered_map<uint32_t, Forms> forms_;  // by value
   std::vector<ValueId> outputs_;
-  std::map<std::string, uint32_t> entries_;  // of constant data, by key
+  std::unordered_map<uint32_t, uint32_t> packed_;  // filters and biases
+  std::map<std::string, uint32_t> entries_;        // of constant data, by key
   Graph graph_;
   std::vector<NamedBytes> data_;
 };

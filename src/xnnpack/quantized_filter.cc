@@ -85,7 +85,8 @@ uint32_t AddMatrix(GraphBuilder* graph, const QuantizedWeight& weight,
   const Tensor matrix =
       is_transposed ? Transposed(weight.integers) : weight.integers;
   const auto quant = PerChannel(graph, weight, matrix.size(0), 0, 1);
-  if (weight.is_int4 && may_pack) {
+  // With an odd number of columns XNNPACK 1.5.1's results are wrong for some.
+  if (weight.is_int4 && may_pack && matrix.size(1) % 2 == 0) {
     return graph->AddConstant(Packed(matrix), DimsOf(matrix), Datatype::kQcint4,
                               quant);
   }

@@ -98,6 +98,12 @@ struct Product {
 };
 std::optional<Product> FindProduct(const Program& program, NodeId node);
 
+// The task's product of numbers with a matrix of integers, along the last
+// dimension of `order`. The bias is added afterwards, as XNNPACK would scale
+// it, too.
+void AddMixedProduct(Task& t, uint32_t input, uint32_t filter, ValueId bias,
+                     Order order);
+
 inline bool IsKnownRow(const Question& q, ValueId v, int64_t size) {
   return v.valid() && q.is_constant(v) && q.rank(v) == 1 &&
          q.sizes(v)[0] == size;

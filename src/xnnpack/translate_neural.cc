@@ -142,7 +142,34 @@ uint32_t AddBias(Task& t, ValueId bias, const Affine& affine) {
   return t.graph.AddConstant(out, DimsOf(out));
 }
 
+// The matrix of a convolution that multiplies each place of an image by one,
+// where its integers can be multiplied by as they are.
+std::optional<QuantizedWeight> FindPlaceMatrix(Task& t) {
+  const QuantizedWeight* weight = t.graph.FindWeight(t.read.value("weight"));
+  const auto are = [&](std::string_view parameter, int64_t number) {
+    return *Pair(t.read, parameter, 0) == std::vector<int64_t>{number, number};
+  };
+  if (weight == nullptr || t.integers || t.batch_norm.valid() ||
+      *t.read.Bool("transposed") || t.read.Int("groups") != 1 ||
+      !are("stride", 1) || !are("padding", 0)) {
+    return std::nullopt;
+  }
+  const Tensor q = weight->integers.Contiguous();
+  if (q.size(2) != 1 || q.size(3) != 1) return std::nullopt;
+  QuantizedWeight out = *weight;
+  out.integers = q.View({q.size(0), q.size(1)}, {q.size(1), 1}, q.offset());
+  return HasOutputScales(out, false) ? std::optional(std::move(out))
+                                     : std::nullopt;
+}
+
 void TranslateConvolution(Task& t, NodeKind) {
+  if (const auto matrix = FindPlaceMatrix(t)) {
+    const uint32_t in =
+        t.graph.Get(t.read.value("input"), Order::kChannelsLast);
+    const uint32_t by = AddMatrix(&t.graph, *matrix, false, true);
+    return AddMixedProduct(t, in, by, t.read.value("bias"),
+                           Order::kChannelsLast);
+  }
   const int64_t groups = *t.read.Int("groups");
   const bool transposed = *t.read.Bool("transposed");
   const ValueId bias = t.read.value("bias");
@@ -172,7 +199,7 @@ void TranslateConvolution(Task& t, NodeKind) {
     filter = Scaled(filter, affine.scale, transposed, groups);
     node.bias = AddBias(t, bias, affine);
   } else {
-    node.bias = bias.valid() ? t.graph.Get(bias, Order::kPlain) : kNoId;
+    node.bias = bias.valid() ? t.graph.GetPacked(bias) : kNoId;
   }
   if (transposed) filter = Turned(filter, groups);
   if (is_depthwise) {

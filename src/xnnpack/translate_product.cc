@@ -26,13 +26,12 @@ std::optional<Refusal> RefuseProduct(const Question& q) {
 }
 
 // `node`, and then the sum of its result and `other`.
-void AddWithSum(Task& t, FullyConnected node, uint32_t other) {
-  node.output = t.graph.Temporary(t.result, Order::kPlain);
+void AddWithSum(Task& t, FullyConnected node, uint32_t other, Order order) {
+  node.output = t.graph.Temporary(t.result, order);
   t.graph.Add(NodeKind::kFullyConnected, node);
-  t.graph.Add(
-      NodeKind::kAdd,
-      Binary{node.output, other, t.graph.Define(t.result, Order::kPlain), 0},
-      t.range);
+  t.graph.Add(NodeKind::kAdd,
+              Binary{node.output, other, t.graph.Define(t.result, order), 0},
+              t.range);
 }
 
 // The sum of the products with matrices of four bits.
@@ -42,7 +41,7 @@ void TranslateGroups(Task& t, const Product& p, const QuantizedWeight& weight,
   FullyConnected node;
   node.input = input;
   node.filter = parts[0];
-  if (p.bias.valid()) node.bias = t.graph.Get(p.bias, Order::kPlain);
+  if (p.bias.valid()) node.bias = t.graph.GetPacked(p.bias);
   if (parts.size() == 1) {
     node.output = t.graph.Define(t.result, Order::kPlain);
     t.graph.Add(NodeKind::kFullyConnected, node, t.range);
@@ -53,7 +52,7 @@ void TranslateGroups(Task& t, const Product& p, const QuantizedWeight& weight,
   rest.filter = parts[1];
   rest.output = t.graph.Temporary(t.result, Order::kPlain);
   t.graph.Add(NodeKind::kFullyConnected, rest);
-  AddWithSum(t, node, rest.output);
+  AddWithSum(t, node, rest.output, Order::kPlain);
 }
 
 uint32_t AddMatrixOf(Task& t, const Product& p) {
@@ -61,7 +60,7 @@ uint32_t AddMatrixOf(Task& t, const Product& p) {
   if (weight != nullptr && HasOutputScales(*weight, p.is_transposed)) {
     return AddMatrix(&t.graph, *weight, p.is_transposed, !t.integers);
   }
-  if (!p.is_transposed) return t.graph.Get(p.weight, Order::kPlain);
+  if (!p.is_transposed) return t.graph.GetPacked(p.weight);
   const Tensor& w = *t.graph.FindConstant(p.weight);
   const Tensor turned =
       w.View({w.size(1), w.size(0)}, {w.stride(1), w.stride(0)}, w.offset());
@@ -84,15 +83,14 @@ void TranslateProduct(Task& t, NodeKind kind) {
   node.filter = AddMatrixOf(t, p);
   const bool is_mixed = !t.integers && !numbers.valid() && weight != nullptr &&
                         HasOutputScales(*weight, p.is_transposed);
-  if (is_mixed && p.bias.valid()) {
-    // With numbers and integers XNNPACK scales the bias, too.
-    return AddWithSum(t, node, t.graph.Get(p.bias, Order::kPlain));
+  if (is_mixed) {
+    return AddMixedProduct(t, input, node.filter, p.bias, Order::kPlain);
   }
   if (t.integers) {
     node.bias =
         AddIntegerBias(t, *weight, p.x, p.bias, t.sizes(t.result).back());
   } else if (p.bias.valid()) {
-    node.bias = t.graph.Get(p.bias, Order::kPlain);
+    node.bias = t.graph.GetPacked(p.bias);
   }
   node.output = t.graph.Define(t.result, Order::kPlain);
   t.graph.Add(kind, node, t.range);
@@ -139,6 +137,18 @@ std::optional<Product> FindProduct(const Program& program, NodeId node) {
                    true};
   }
   return std::nullopt;
+}
+
+void AddMixedProduct(Task& t, uint32_t input, uint32_t filter, ValueId bias,
+                     Order order) {
+  FullyConnected node;
+  node.input = input;
+  node.filter = filter;
+  if (bias.valid()) {
+    return AddWithSum(t, node, t.graph.Get(bias, Order::kPlain), order);
+  }
+  node.output = t.graph.Define(t.result, order);
+  t.graph.Add(NodeKind::kFullyConnected, node, t.range);
 }
 
 std::span<const Translation> ProductTranslations() { return kTranslations; }

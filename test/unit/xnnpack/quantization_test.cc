@@ -127,18 +127,18 @@ TEST(Quantization, RowsAtRunTimeAndStoredIntegersAreOneProduct) {
 
 TEST(Quantization, FourBitsLieTwoToAByteTheEvenColumnLow) {
   const auto out = Translate(
-      "graph @main(%x : f32[3, 3], %w : i8[2, 3], %ws : f32[2]) {\n" +
-      Rows("3") +
-      R"(  %n : f32[2, 3] = quantized_decomposed.dequantize_per_channel.default(%w, %ws, None, 0, -8, 7, torch.int8)
+      "graph @main(%x : f32[3, 4], %w : i8[2, 4], %ws : f32[2]) {\n" +
+      Rows("4") +
+      R"(  %n : f32[2, 4] = quantized_decomposed.dequantize_per_channel.default(%w, %ws, None, 0, -8, 7, torch.int8)
   %y : f32[3, 2] = aten.linear.default(%d, %n)
   return (%y)
 }
 )");
   const TensorValue& filter = out.graph.values[Product(out, 1).filter];
   EXPECT_EQ(filter.datatype, Datatype::kQcint4);
-  // -8, -7, -6 and -5, -4, -3, with 8 for 0.
-  const std::vector<std::byte> want = {std::byte{0x10}, std::byte{0x82},
-                                       std::byte{0x43}, std::byte{0x85}};
+  // -8, -7, -6, -5 and -4, -3, -2, -1, with 8 for 0.
+  const std::vector<std::byte> want = {std::byte{0x10}, std::byte{0x32},
+                                       std::byte{0x54}, std::byte{0x76}};
   const Bytes got = DataOf(out, filter.constant);
   EXPECT_EQ(std::vector<std::byte>(got.begin(), got.end()), want);
 }
@@ -230,12 +230,15 @@ TEST(Quantization, ABiasThatRoundingWouldShiftKeepsNumbers) {
   // 0.02.
   const std::string text = BetweenQuantisations("%b");
   const auto exact = Translate(text);
-  EXPECT_EQ(Kinds(exact.graph)[0], NodeKind::kConvert);
-  for (const Node& node : exact.graph.nodes) {
-    if (node.kind != NodeKind::kConv2d) continue;
-    const auto& conv = std::get<Convolution>(node.op);
-    EXPECT_EQ(exact.graph.values[conv.input].datatype, Datatype::kFp32);
-  }
+  // One place of the image at a time: a product of numbers and integers.
+  using enum NodeKind;
+  EXPECT_EQ(
+      Kinds(exact.graph),
+      (std::vector<NodeKind>{kConvert, kConvert, kTranspose, kFullyConnected,
+                             kAdd, kConvert, kConvert, kTranspose}));
+  const FullyConnected& product = Product(exact, 3);
+  EXPECT_EQ(exact.graph.values[product.input].datatype, Datatype::kFp32);
+  EXPECT_EQ(exact.graph.values[product.filter].datatype, Datatype::kQcint8);
   const auto rounded = Translate(text, true);
   EXPECT_EQ(Kinds(rounded.graph),
             Kinds(Translate(BetweenQuantisations("None")).graph));

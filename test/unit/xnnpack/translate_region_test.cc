@@ -140,6 +140,28 @@ TEST(TranslateRegion, WithoutInputsNothingWouldBeComputed) {
   EXPECT_FALSE(TranslateRegion(region, {w}, false, diags));
 }
 
+// The delegate frees what it packs.
+TEST(TranslateRegion, WhatIsPackedIsNoOperandToo) {
+  Diagnostics diags;
+  const auto out = Translate(
+      R"(graph @main(%x : f32[3, 3], %w : f32[3, 3], %b : f32[3]) {
+  %y : f32[3, 3] = aten.linear.default(%x, %w, %b)
+  %z : f32[3, 3] = aten.add.Tensor(%y, %b)
+  %a : f32[3, 3] = aten.mul.Tensor(%z, %w)
+  return (%a)
+}
+)",
+      diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  const auto& product = std::get<FullyConnected>(out->graph.nodes[0].op);
+  for (size_t i : {1, 2}) {
+    const auto& node = std::get<Binary>(out->graph.nodes[i].op);
+    EXPECT_NE(node.input2, product.bias);
+    EXPECT_NE(node.input2, product.filter);
+  }
+  EXPECT_EQ(out->data.size(), 2u) << "both are named once";
+}
+
 TEST(TranslateRegion, EqualNumbersAreNamedOnce) {
   Diagnostics diags;
   const auto out =
