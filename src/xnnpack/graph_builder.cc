@@ -27,8 +27,8 @@ Tensor WithChannelsLast(const Tensor& image) {
 
 GraphBuilder::GraphBuilder(const Program& region,
                            const std::vector<RegionConstant>& constants,
-                           bool rounds_biases)
-    : region_(region), rounds_biases_(rounds_biases) {
+                           bool rounds)
+    : region_(region), rounds_(rounds) {
   const auto& inputs = region.root().inputs;
   for (const RegionConstant& c : constants) {
     constants_.emplace(inputs[c.input].index, c.tensor);

@@ -34,13 +34,14 @@ class GraphBuilder {
  public:
   // `constants` are inputs of the region whose values are known. The others
   // become the call's inputs; all outputs are its outputs.
-  // `rounds_biases`: see translate_integers.h.
+  // `rounds`: what XNNPACK has in fewer bits than a program is rounded, as by
+  // ExecuTorch's own exporter: scales of groups, biases on integers
+  // (translate_integers.h).
   GraphBuilder(const Program& region,
-               const std::vector<RegionConstant>& constants,
-               bool rounds_biases);
+               const std::vector<RegionConstant>& constants, bool rounds);
 
   const Program& region() const { return region_; }
-  bool rounds_biases() const { return rounds_biases_; }
+  bool rounds() const { return rounds_; }
   // Null when the value isn't known. Numbers of stored integers are made when
   // they are first asked for.
   const Tensor* FindConstant(ValueId v);
@@ -124,7 +125,7 @@ class GraphBuilder {
   void TransposeInto(const Forms& forms, Order order, uint32_t to);
 
   const Program& region_;
-  const bool rounds_biases_;
+  const bool rounds_;
   std::unordered_map<uint32_t, Tensor> constants_;  // by value
   std::unordered_map<uint32_t, QuantizedWeight> weights_;
   std::unordered_map<uint32_t, PerTensorQuant> integers_;

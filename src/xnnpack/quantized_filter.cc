@@ -1,5 +1,6 @@
 #include "xnnpack/quantized_filter.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -95,31 +96,32 @@ uint32_t AddMatrix(GraphBuilder* graph, const QuantizedWeight& weight,
 
 std::vector<uint32_t> AddGroupMatrix(GraphBuilder* graph,
                                      const QuantizedWeight& weight) {
+  // A float32 has 24 bits, three times those of a bfloat16.
+  constexpr size_t kMaxParts = 3;
   const auto count = static_cast<int64_t>(weight.scales.size());
-  Tensor coarse = Tensor::Empty(DType::kBFloat16, {count});
-  Tensor rest = Tensor::Empty(DType::kBFloat16, {count});
-  bool has_rest = false;
-  for (int64_t i = 0; i < count; ++i) {
-    const float scale = weight.scales[static_cast<size_t>(i)];
-    const uint16_t bits = TruncatedBfloat16(scale);
-    const float left = scale - FromBfloat16(bits);
-    // Scales have to be positive; the smallest is as good as none.
-    const bool is_none = left < std::numeric_limits<float>::min();
-    has_rest = has_rest || left > 0;
-    coarse.mutable_data<uint16_t>()[i] = bits;
-    rest.mutable_data<uint16_t>()[i] =
-        NearestBfloat16(is_none ? std::numeric_limits<float>::min() : left);
-  }
   const Tensor packed = Packed(weight.integers);
-  const auto add = [&](const Tensor& scales) {
+  std::vector<float> left = weight.scales;
+  std::vector<uint32_t> out;
+  bool has_more = true;
+  while (has_more && out.size() < kMaxParts) {
+    Tensor scales = Tensor::Empty(DType::kBFloat16, {count});
+    has_more = false;
+    for (int64_t i = 0; i < count; ++i) {
+      float& rest = left[static_cast<size_t>(i)];
+      // Scales have to be positive; the smallest is as good as none.
+      const float scale = std::max(rest, std::numeric_limits<float>::min());
+      const uint16_t bits =
+          graph->rounds() ? NearestBfloat16(scale) : TruncatedBfloat16(scale);
+      rest = graph->rounds() ? 0 : std::max(rest - FromBfloat16(bits), 0.0f);
+      has_more = has_more || rest > 0;
+      scales.mutable_data<uint16_t>()[i] = bits;
+    }
     const PerChannelGroupQuant quant{0, static_cast<int32_t>(weight.group),
                                      graph->AddData(scales),
                                      static_cast<uint32_t>(count)};
-    return graph->AddConstant(packed, DimsOf(weight.integers),
-                              Datatype::kQbint4, quant);
-  };
-  std::vector<uint32_t> out = {add(coarse)};
-  if (has_rest) out.push_back(add(rest));
+    out.push_back(graph->AddConstant(packed, DimsOf(weight.integers),
+                                     Datatype::kQbint4, quant));
+  }
   return out;
 }
 

@@ -21,8 +21,9 @@ bool HasKnownGroups(const QuantizedWeight& weight, bool is_transposed);
 uint32_t AddMatrix(GraphBuilder* graph, const QuantizedWeight& weight,
                    bool is_transposed, bool may_pack);
 // One with HasKnownGroups. XNNPACK has bfloat16 scales, and those of a program
-// have more bits: then the matrix is the sum of two with the same integers,
-// that differ from it by less than one part in 2^16.
+// have more bits: then the matrix is the sum of up to three with the same
+// integers, the scales' bits eight by eight. Where the builder rounds, it is
+// one with the nearest scales.
 std::vector<uint32_t> AddGroupMatrix(GraphBuilder* graph,
                                      const QuantizedWeight& weight);
 // A filter that lies as its node wants it; `channel_dim` is the dimension of

@@ -74,7 +74,7 @@ std::vector<ValueId> ActivationsOf(const Program& region, NodeId node,
 
 // By how much of a step a bias may shift results.
 double MaxShift(const GraphBuilder& graph) {
-  return graph.rounds_biases() ? 0.5 : std::ldexp(1.0, -12);
+  return graph.rounds() ? 0.5 : std::ldexp(1.0, -12);
 }
 
 // XNNPACK's bounds of what operands are scaled by.

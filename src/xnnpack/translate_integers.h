@@ -15,7 +15,7 @@
 // become their neighbours. So a node works on integers when its bias doesn't
 // shift results by more than another order of float32 sums does, 2^-12 of a
 // step; or, for whoever says that biases may be rounded (GraphBuilder::
-// rounds_biases), as ExecuTorch's own exporter does, by half a step.
+// rounds), as ExecuTorch's own exporter does, by half a step.
 #pragma once
 
 #include <optional>

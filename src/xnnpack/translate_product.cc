@@ -34,25 +34,30 @@ void AddWithSum(Task& t, FullyConnected node, uint32_t other, Order order) {
               t.range);
 }
 
-// The sum of the products with matrices of four bits.
+// The sum of the products with matrices of four bits, the smallest first.
 void TranslateGroups(Task& t, const Product& p, const QuantizedWeight& weight,
                      uint32_t input) {
   const std::vector<uint32_t> parts = AddGroupMatrix(&t.graph, weight);
   FullyConnected node;
   node.input = input;
+  uint32_t sum = kNoId;
+  for (size_t i = parts.size(); i-- > 1;) {
+    node.filter = parts[i];
+    node.output = t.graph.Temporary(t.result, Order::kPlain);
+    t.graph.Add(NodeKind::kFullyConnected, node);
+    if (sum == kNoId) {
+      sum = node.output;
+      continue;
+    }
+    const uint32_t both = t.graph.Temporary(t.result, Order::kPlain);
+    t.graph.Add(NodeKind::kAdd, Binary{sum, node.output, both, 0});
+    sum = both;
+  }
   node.filter = parts[0];
   if (p.bias.valid()) node.bias = t.graph.GetPacked(p.bias);
-  if (parts.size() == 1) {
-    node.output = t.graph.Define(t.result, Order::kPlain);
-    t.graph.Add(NodeKind::kFullyConnected, node, t.range);
-    return;
-  }
-  FullyConnected rest;
-  rest.input = input;
-  rest.filter = parts[1];
-  rest.output = t.graph.Temporary(t.result, Order::kPlain);
-  t.graph.Add(NodeKind::kFullyConnected, rest);
-  AddWithSum(t, node, rest.output, Order::kPlain);
+  if (sum != kNoId) return AddWithSum(t, node, sum, Order::kPlain);
+  node.output = t.graph.Define(t.result, Order::kPlain);
+  t.graph.Add(NodeKind::kFullyConnected, node, t.range);
 }
 
 uint32_t AddMatrixOf(Task& t, const Product& p) {

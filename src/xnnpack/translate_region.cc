@@ -104,10 +104,9 @@ namespace {
 class RegionTranslator {
  public:
   RegionTranslator(const Program& region,
-                   const std::vector<RegionConstant>& constants,
-                   bool rounds_biases)
+                   const std::vector<RegionConstant>& constants, bool rounds)
       : region_(region),
-        graph_(region, constants, rounds_biases),
+        graph_(region, constants, rounds),
         stored_([this](ValueId v) { return graph_.Stored(v); }) {}
 
   Status Run(Diagnostics& diags) {
@@ -215,14 +214,14 @@ Status CheckOutputs(const Program& region, Diagnostics& diags) {
 
 Expected<TranslatedRegion> TranslateRegion(
     const Program& region, const std::vector<RegionConstant>& constants,
-    bool rounds_biases, Diagnostics& diags) {
+    bool rounds, Diagnostics& diags) {
   TENON_TRY(CheckOutputs(region, diags));
   if (constants.size() == region.root().inputs.size()) {
     // The runtime computes nothing for a call without inputs.
     return diags.Error(Rule::kUnsupported)
            << "backend xnnpack: the region has no inputs";
   }
-  RegionTranslator translator(region, constants, rounds_biases);
+  RegionTranslator translator(region, constants, rounds);
   TENON_TRY(translator.Run(diags));
   return TranslatedRegion{translator.graph().TakeGraph(),
                           translator.graph().TakeData()};

@@ -24,9 +24,9 @@ struct TranslatedRegion {
 };
 
 // An error for a node that isn't taken, or an output that is an input.
-// `rounds_biases`: see translate_integers.h.
+// `rounds`: see GraphBuilder.
 Expected<TranslatedRegion> TranslateRegion(
     const Program& region, const std::vector<RegionConstant>& constants,
-    bool rounds_biases, Diagnostics& diags);
+    bool rounds, Diagnostics& diags);
 
 }  // namespace tenon::xnnpack

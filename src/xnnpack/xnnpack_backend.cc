@@ -18,9 +18,9 @@ std::optional<Refusal> XnnpackBackend::Refuses(const Program& program,
 Expected<CompiledRegion> XnnpackBackend::Compile(const Program& region,
                                                  const BackendOptions& options,
                                                  Diagnostics& diags) const {
-  TENON_ASSIGN(xnnpack::TranslatedRegion translated,
-               xnnpack::TranslateRegion(region, options.constants,
-                                        rounds_biases_, diags));
+  TENON_ASSIGN(
+      xnnpack::TranslatedRegion translated,
+      xnnpack::TranslateRegion(region, options.constants, rounds_, diags));
   CompiledRegion out;
   for (const RegionConstant& c : options.constants) {
     out.absorbed_inputs.push_back(c.input);

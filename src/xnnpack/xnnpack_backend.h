@@ -10,14 +10,13 @@ namespace tenon {
 
 class XnnpackBackend : public Backend {
  public:
-  // "xnnpack_q8": biases of products and convolutions on integers are rounded
-  // to a unit of the sums that they are added to, whatever that does. "xnnpack"
-  // rounds them only where it does nothing (translate_integers.h).
-  explicit XnnpackBackend(bool rounds_biases = false)
-      : rounds_biases_(rounds_biases) {}
+  // "xnnpack_q8" rounds what XNNPACK has in fewer bits than a program, as
+  // ExecuTorch's own exporter does: scales of groups of columns, and biases on
+  // integers. "xnnpack" computes what the program says.
+  explicit XnnpackBackend(bool rounds = false) : rounds_(rounds) {}
 
   std::string_view name() const override {
-    return rounds_biases_ ? "xnnpack_q8" : "xnnpack";
+    return rounds_ ? "xnnpack_q8" : "xnnpack";
   }
   std::optional<Refusal> Refuses(const Program& program,
                                  NodeId node) const override;
@@ -31,7 +30,7 @@ class XnnpackBackend : public Backend {
                                              Diagnostics& diags) const override;
 
  private:
-  const bool rounds_biases_;
+  const bool rounds_;
 };
 
 }  // namespace tenon

@@ -52,8 +52,7 @@ Tensor Filled(const Type& type) {
 }
 
 // A region whose inputs but the first are known.
-TranslatedRegion Translate(const std::string& graph,
-                           bool rounds_biases = false) {
+TranslatedRegion Translate(const std::string& graph, bool rounds = false) {
   static std::vector<std::unique_ptr<Program>> kept;
   kept.push_back(std::make_unique<Program>(Parse(graph)));
   const Program& region = *kept.back();
@@ -63,7 +62,7 @@ TranslatedRegion Translate(const std::string& graph,
     constants.push_back({i, Filled(region.type(inputs[i]))});
   }
   Diagnostics diags;
-  auto out = TranslateRegion(region, constants, rounds_biases, diags);
+  auto out = TranslateRegion(region, constants, rounds, diags);
   EXPECT_TRUE(out) << diags.ToString();
   return out ? std::move(*out) : TranslatedRegion();
 }
@@ -143,33 +142,58 @@ TEST(Quantization, FourBitsLieTwoToAByteTheEvenColumnLow) {
   EXPECT_EQ(std::vector<std::byte>(got.begin(), got.end()), want);
 }
 
-TEST(Quantization, ScalesOfGroupsThatBfloat16LacksAreSums) {
-  const auto out = Translate(
-      "graph @main(%x : f32[3, 64], %w : i8[2, 64], %ws : f32[2, 2]) {\n" +
-      Rows("64") +
-      R"(  %n : f32[2, 64] = quantized_decomposed.dequantize_per_channel_group.default(%w, %ws, None, -8, 7, torch.int8, 32, torch.float32)
+const std::string kGroups =
+    "graph @main(%x : f32[3, 64], %w : i8[2, 64], %ws : f32[2, 2]) {\n" +
+    Rows("64") +
+    R"(  %n : f32[2, 64] = quantized_decomposed.dequantize_per_channel_group.default(%w, %ws, None, -8, 7, torch.int8, 32, torch.float32)
   %y : f32[3, 2] = aten.linear.default(%d, %n)
   return (%y)
 }
-)");
-  ASSERT_EQ(Kinds(out.graph), (std::vector<NodeKind>{
-                                  NodeKind::kConvert, NodeKind::kFullyConnected,
-                                  NodeKind::kFullyConnected, NodeKind::kAdd}));
-  const TensorValue& a = out.graph.values[Product(out, 1).filter];
-  const TensorValue& b = out.graph.values[Product(out, 2).filter];
-  EXPECT_EQ(a.datatype, Datatype::kQbint4);
-  EXPECT_EQ(a.constant, b.constant) << "the integers are stored once";
+)";
+
+float ScaleOfGroup(const TranslatedRegion& region, const TensorValue& filter,
+                   size_t i) {
+  EXPECT_EQ(filter.datatype, Datatype::kQbint4);
+  const auto& quant = std::get<PerChannelGroupQuant>(*filter.quant);
+  EXPECT_EQ(quant.group_size, 32);
+  uint16_t bits = 0;
+  std::memcpy(&bits, DataOf(region, quant.scales).data() + 2 * i, 2);
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
+
+TEST(Quantization, ScalesOfGroupsThatBfloat16LacksAreSums) {
+  const auto out = Translate(kGroups);
+  std::vector<const TensorValue*> filters;
+  for (const Node& node : out.graph.nodes) {
+    if (node.kind != NodeKind::kFullyConnected) continue;
+    const auto& product = std::get<FullyConnected>(node.op);
+    filters.push_back(&out.graph.values[product.filter]);
+    EXPECT_EQ(filters.back()->constant, filters[0]->constant)
+        << "the integers are stored once";
+  }
+  ASSERT_EQ(filters.size(), 3u);
   for (size_t i = 0; i < 4; ++i) {
-    const auto scale = [&](const TensorValue& v) {
-      const auto& quant = std::get<PerChannelGroupQuant>(*v.quant);
-      uint16_t bits = 0;
-      std::memcpy(&bits, DataOf(out, quant.scales).data() + 2 * i, 2);
-      return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-    };
+    double sum = 0;
+    for (const TensorValue* filter : filters) {
+      const float scale = ScaleOfGroup(out, *filter, i);
+      EXPECT_GT(scale, 0) << "XNNPACK takes positive scales only";
+      sum += double{scale};
+    }
+    EXPECT_FLOAT_EQ(
+        static_cast<float>(sum),
+        static_cast<float>(Element(DType::kFloat32, static_cast<int64_t>(i))));
+  }
+}
+
+TEST(Quantization, WhoRoundsHasTheNearestScales) {
+  const auto out = Translate(kGroups, true);
+  ASSERT_EQ(
+      Kinds(out.graph),
+      (std::vector<NodeKind>{NodeKind::kConvert, NodeKind::kFullyConnected}));
+  const TensorValue& filter = out.graph.values[Product(out, 1).filter];
+  for (size_t i = 0; i < 4; ++i) {
     const double want = Element(DType::kFloat32, static_cast<int64_t>(i));
-    EXPECT_GT(scale(a), 0) << "XNNPACK takes positive scales only";
-    EXPECT_GT(scale(b), 0);
-    EXPECT_NEAR(scale(a) + double{scale(b)}, want, want / 65536);
+    EXPECT_NEAR(ScaleOfGroup(out, filter, i), want, want / 512);
   }
 }
 
