@@ -319,8 +319,8 @@ def pt2(run):
 
 
 # Of the zoo; what ExecuTorch's exporter refuses is a note.
-PTE_MODELS = ("mobilenet_v2", "mobilenet_v3", "efficientnet", "resnet18", "convnext", "unet", "vit", "swin", "bert",
-              "gpt2_static", "llama_decode", "whisper_encoder")
+PTE_MODELS = ("mobilenet_v2", "mobilenet_v3", "efficientnet", "resnet18", "convnext", "unet", "swin", "clip",
+              "wav2vec", "whisper_encoder", "gpt2_static", "llama_decode")
 
 
 def pte(run):
