@@ -5,13 +5,15 @@
 //   tenon_peer_side OPERATION NODES [TIMES]     the same for one
 //
 // OPERATION may be run:MODEL: a call of the program MODEL.pt2 in the folder of
-// peers.py, with NODES threads.
+// peers.py, with NODES threads; or export_pte:MODEL, write_pte:MODEL or
+// copy_pte:MODEL (pte_exports.h).
 //
 // The programs are kept from line to line, so that a caller may take turns with
 // what it compares to.
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -19,6 +21,7 @@
 
 #include "model_runs.h"
 #include "operations.h"
+#include "pte_exports.h"
 
 namespace tenon::bench {
 namespace {
@@ -46,6 +49,9 @@ class Server {
       Tell(at->second.Call(times));
       return true;
     }
+    if (const size_t colon = name.find("_pte:"); colon != std::string::npos) {
+      return AnswerPte(name.substr(0, colon), name.substr(colon + 5), times);
+    }
     const Operation* operation = FindOperation(name);
     if (operation == nullptr || num_nodes < 1 || num_nodes > 10'000'000) {
       return false;
@@ -59,6 +65,23 @@ class Server {
   static constexpr std::string_view kRun = "run:";
   static constexpr int64_t kMaxThreads = 1024;
 
+  bool AnswerPte(const std::string& what, const std::string& model, int times) {
+    if (!exports_ || exports_->first != model) {
+      exports_.emplace(model, PteExports(model));
+    }
+    const PteExports& exports = exports_->second;
+    if (what == "export") {
+      Tell(exports.Export(times));
+    } else if (what == "write") {
+      Tell(exports.Write(times));
+    } else if (what == "copy") {
+      Tell(exports.Copy(times));
+    } else {
+      return false;
+    }
+    return true;
+  }
+
   static void Tell(const Duration& best) {
     std::printf("%.0f %.0f\n", best.wall_s * 1e9, best.cpu_s * 1e9);
     std::fflush(stdout);
@@ -66,6 +89,7 @@ class Server {
 
   std::map<int64_t, Case> cases_;  // by nodes
   std::map<std::pair<std::string, int64_t>, LoadedModel> models_;
+  std::optional<std::pair<std::string, PteExports>> exports_;
 };
 
 int Complain(const std::string& line) {

@@ -257,20 +257,63 @@ def onnx(model, threads):
     return lambda: session.run(None, feed)
 
 
-def xnnpack(model, threads):
+def lowered(ep):
     from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
     from executorch.exir import to_edge_transform_and_lower
+    return to_edge_transform_and_lower(ep, partitioner=[XnnpackPartitioner()]).to_executorch()
+
+
+def method_of(program, threads):
     from executorch.runtime import Runtime
-    ep = exported(model)
-    program = to_edge_transform_and_lower(ep, partitioner=[XnnpackPartitioner()]).to_executorch()
     # The runtime makes its threads when it is first used: one a core that the process may use.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    method = Runtime.get().load_program(program.buffer).load_method("forward")
-    args = list(torch.utils._pytree.tree_leaves(example(ep)))
+    return Runtime.get().load_program(program).load_method("forward")
+
+
+def leaves_of(ep):
+    args, kwargs = ep.example_inputs
+    return list(torch.utils._pytree.tree_leaves((args, kwargs)))
+
+
+def xnnpack(model, threads):
+    ep = exported(model)
+    method, args = method_of(lowered(ep).buffer, threads), leaves_of(ep)
     return lambda: method.execute(args)
 
 
-ENGINES = {"inputs": inputs, "eager": eager, "compile": compiled, "aoti": aoti, "onnx": onnx, "xnnpack": xnnpack}
+def pte_path(model, writer):
+    return os.path.join(os.environ["TENON_PEERS_FOLDER"], f"{model}.{writer}.pte")
+
+
+def call_pte(writer):
+    def make(model, threads):
+        method, args = method_of(pte_path(model, writer), threads), leaves_of(exported(model))
+        return lambda: method.execute(args)
+    return make
+
+
+def load_pte(writer):
+    """A file until its method can be called."""
+    def make(model, threads):
+        return lambda: method_of(pte_path(model, writer), threads)
+    return make
+
+
+def export_pte(model, threads):
+    """ExecuTorch's own way from a program in memory to a file."""
+    ep = exported(model)
+
+    def once():
+        program = lowered(ep)
+        with open(pte_path(model, "stock"), "wb") as f:
+            program.write_to_file(f)
+    return once
+
+
+ENGINES = {"inputs": inputs, "eager": eager, "compile": compiled, "aoti": aoti, "onnx": onnx, "xnnpack": xnnpack,
+           "export_pte": export_pte, "call_stock": call_pte("stock"), "call_tenon": call_pte("tenon"),
+           "load_stock": load_pte("stock"), "load_tenon": load_pte("tenon")}
+COLD = {"export_pte"}  # not called before it is timed
 WARM_CALLS = 3
 
 
@@ -278,7 +321,7 @@ WARM_CALLS = 3
 def loaded(engine, model, threads):
     torch.set_num_threads(threads)
     call = ENGINES[engine](model, threads)
-    for _ in range(WARM_CALLS):
+    for _ in range(0 if engine in COLD else WARM_CALLS):
         call()
     return call
 

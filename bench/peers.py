@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Tenon beside the Python that does the same, interleaved in one run.
 
-    bench/peers.py join|pt2|run [--quick] [--build build/release] [--shared ../shared]
+    bench/peers.py join|pt2|pte|run [--quick] [--build build/release] [--shared ../shared]
 
 `join` is about graphs, `pt2` about files: both sides read and write what PyTorch saved; the weights' bounds are
-safetensors, which maps them, too, and dd, which only copies. `run` calls whole programs (--models), one thread and two,
+safetensors, which maps them, too, and dd, which only copies. `pte` exports programs of the corpus for ExecuTorch with
+XNNPACK beside ExecuTorch's own exporter, then loads and calls both files in its runtime. `run` calls whole programs (--models), one thread and two,
 beside PyTorch eager, torch.compile, AOTInductor, ONNX Runtime and ExecuTorch with XNNPACK.
 
 Prints one JSON line a metric: {"metric", "n", "tenon", "peer", "ratio", "goal"} and "met". Times are nanoseconds of
@@ -330,6 +331,52 @@ def pt2(run):
     run.tool("info with weights", megabytes, weights, 5, 0 if run.quick else 40)
 
 
+# Of the zoo; what ExecuTorch's exporter refuses is a note.
+PTE_MODELS = ("mobilenet_v2", "mobilenet_v3", "efficientnet", "resnet18", "convnext", "unet", "swin", "clip",
+              "wav2vec", "whisper_encoder", "gpt2_static", "llama_decode")
+
+
+def pte(run):
+    """A program in memory becomes a file; a whole command, from file to file; then both files, called in turns."""
+    if (python := run.peer("executorch")) is None:
+        raise RuntimeError(run.why_not["executorch"])
+    models = run.args.models.split(",") if run.args.models else PTE_MODELS[:3] if run.quick else PTE_MODELS
+    for model in models:
+        source = os.path.join(run.args.shared, "corpus/pt2/zoo", model + ".pt2")
+        shutil.copy(source, os.path.join(run.folder, model + ".pt2"))
+        try:
+            stock = best([python.ask(f"export_pte:{model}", 1) for _ in range(1 if run.quick else 2)])
+        except Unable as error:
+            print(json.dumps({"metric": f"export to .pte: {model}", "note": str(error)}), flush=True)
+            continue
+        side = run.sides["tenon"]
+        run.emit(f"export to .pte: {model}", 1, side.ask(f"export_pte:{model}", 1, 20), stock, ">= 1000x",
+                 lambda ratio: ratio >= 1000)
+        command = [os.path.join(run.args.build, "tenon"), "export", source, "-o",
+                   os.path.join(run.folder, model + ".tenon.pte"), "-b", "xnnpack,portable"]
+        whole = best([timed(command) for _ in range(5)])
+        run.emit(f"export to .pte, whole command: {model}", 1, whole, stock, None, lambda ratio: True)
+        for what, goal in (("call", 1.0), ("load", None)):
+            took = {"tenon": [], "stock": []}
+            for _ in range(2 if run.quick else 5):
+                for writer in took:
+                    took[writer].append(python.ask(f"{what}_{writer}:{model}", 1, 20))
+            run.emit(f"{what} the .pte: {model}", 1, best(took["tenon"]), best(took["stock"]),
+                     goal and f">= {goal}x", lambda ratio: goal is None or ratio >= goal)
+        run.emit(f"write the .pte; its bytes from one block of memory: {model}", 1,
+                 side.ask(f"write_pte:{model}", 1, 50), side.ask(f"copy_pte:{model}", 1, 50), None, lambda ratio: True)
+
+
+def timed(command):
+    """Wall and CPU nanoseconds of a process."""
+    start = time.perf_counter()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    if status != 0:
+        raise RuntimeError(f"{command[0]} failed")
+    return (time.perf_counter() - start) * 1e9, (usage.ru_utime + usage.ru_stime) * 1e9
+
+
 # Where each engine lives.
 ENGINES = {"eager": "torch", "compile": "torch", "aoti": "torch", "onnx": "onnx", "xnnpack": "executorch"}
 CORPUS_MODELS = ("llama_decode", "gpt2_static", "bert", "vit", "resnet18", "mobilenet_v2")
@@ -364,7 +411,7 @@ def execute(run):
         run.first_result(model)
 
 
-GROUPS = {"join": join, "pt2": pt2, "run": execute}
+GROUPS = {"join": join, "pt2": pt2, "pte": pte, "run": execute}
 
 
 def main():
@@ -373,7 +420,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="smaller sizes, a minute instead of many")
     parser.add_argument("--build", default=os.path.join(HERE, "../build/release"))
     parser.add_argument("--folder", help="where to put the files, some times the largest; default: the temporary one")
-    parser.add_argument("--models", help="run: some of them, comma-separated; those of the corpus are small_NAME")
+    parser.add_argument("--models", help="pte: names of the zoo; run: some of them, comma-separated; those of the corpus are small_NAME")
     parser.add_argument("--engines", help="run: some of " + ", ".join(ENGINES))
     parser.add_argument("--shared", default=os.path.join(HERE, "../../shared"))
     run = Run(parser.parse_args())

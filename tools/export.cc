@@ -19,8 +19,8 @@ namespace {
 constexpr std::array kOwnOptions = {
     Option{"--output", 'o', "FILE",
            "The .pt2 to write, or a .tenon for the text form; with backend "
-           "portable, for ExecuTorch's kernels, and xnnpack or tenon, its "
-           "delegates, before it, a .pte. Required."},
+           "portable, for ExecuTorch's kernels, and xnnpack, xnnpack_q8 or "
+           "tenon, its delegates, before it, a .pte. Required."},
     kTorchOption,
     Option{"--no-fallback", 0, "",
            "Fails when a backend can't compile a region, instead of leaving "

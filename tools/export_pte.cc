@@ -104,7 +104,7 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
     if (backends.back() == nullptr) {
       return FailUsage("backend '" + name +
                            "' has no delegate in ExecuTorch; beside "
-                           "'portable' there are xnnpack and tenon",
+                           "'portable' there are xnnpack, xnnpack_q8 and tenon",
                        console);
     }
   }

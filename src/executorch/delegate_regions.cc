@@ -9,7 +9,7 @@
 #include "link/outline.h"
 #include "partition/partition.h"
 #include "tenon_delegate/tenon_delegate.h"
-#include "xnnpack/translate_region.h"
+#include "xnnpack/stored_tensor.h"
 #include "xnnpack/xnnpack_backend.h"
 
 namespace tenon::executorch {
@@ -21,9 +21,10 @@ struct Known {
 };
 
 std::span<const Known> AllKnown() {
-  static const XnnpackBackend xnnpack;
+  static const XnnpackBackend xnnpack, xnnpack_q8(true);
   static const TenonDelegate tenon;
   static const Known known[] = {{"xnnpack", "XnnpackBackend", &xnnpack},
+                                {"xnnpack_q8", "XnnpackBackend", &xnnpack_q8},
                                 {"tenon", "TenonBackend", &tenon}};
   return known;
 }
@@ -33,34 +34,6 @@ const Known* Find(std::string_view name) {
   const auto at = std::find_if(known.begin(), known.end(),
                                [&](const Known& k) { return k.name == name; });
   return at == known.end() ? nullptr : &*at;
-}
-
-// A tensor over the bytes of state that no call changes; undefined for values
-// that are no such state.
-Tensor FixedState(const Program& program, ValueId v) {
-  if (!xnnpack::IsFixedState(program, v)) return Tensor();
-  const StateId state = program.signature.inputs[program.value(v).index].state;
-  const StateEntry& entry = program.state.get(state);
-  if (entry.kind == StateKind::kObject || entry.is_pickled ||
-      !entry.storage.valid()) {
-    return Tensor();
-  }
-  const Type& type = program.type(entry.type);
-  const StorageRecord& record = program.state.storage(entry.storage);
-  if (!type.is_tensor() || type.layout != Layout::kStrided ||
-      !type.has_static_sizes() || record.is_weightless) {
-    return Tensor();
-  }
-  Sizes sizes, strides;
-  for (const SymInt& s : type.sizes) sizes.push_back(s.value);
-  for (const SymInt& s : type.strides) strides.push_back(s.value);
-  Tensor tensor(Storage::BorrowConst(record.bytes, record.owner), type.dtype,
-                std::move(sizes), std::move(strides),
-                type.storage_offset.value);
-  const bool is_aligned =
-      SizeBytes(type.dtype) != 0 && tensor.FitsStorage() &&
-      reinterpret_cast<uintptr_t>(tensor.raw()) % SizeBytes(type.dtype) == 0;
-  return is_aligned ? tensor : Tensor();
 }
 
 class Cutter {
@@ -114,7 +87,7 @@ class Cutter {
     const auto args = program_.args(call);
     for (uint32_t i = 0; i < args.size(); ++i) {
       if (!args[i].is_value()) continue;
-      Tensor tensor = FixedState(program_, args[i].value());
+      Tensor tensor = xnnpack::StoredTensor(program_, args[i].value());
       if (tensor.defined()) options.constants.push_back({i, std::move(tensor)});
     }
     return options;

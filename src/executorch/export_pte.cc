@@ -18,6 +18,7 @@
 #include "passes/fold_constants.h"
 #include "passes/remove_dead_code.h"
 #include "verify/verify.h"
+#include "xnnpack/quantized_weight.h"
 
 namespace tenon {
 namespace {
@@ -98,19 +99,34 @@ Status VerifyWritten(const PteProgram& program, Diagnostics& diags) {
   return status && !diags.has_errors() ? Status() : Failure{};
 }
 
-Expected<Program> LowerAndFold(const Program& program, PteExportReport* report,
-                               Diagnostics& diags) {
-  Program lowered = program.Clone();
-  TENON_ASSIGN(const LowerReport lower, LowerProgram(&lowered, diags));
-  report->notes = lower.notes;
+Status Fold(Program* lowered, bool keeps_weights, Diagnostics& diags) {
   FoldConstantsOptions fold;
   fold.weights = true;
   fold.max_growth_bytes = kMaxFoldGrowthBytes;
-  TENON_TRY(FoldConstants(&lowered, fold, diags));
-  RemoveDeadCode(&lowered);
+  if (keeps_weights) fold.keeps = xnnpack::MayDequantizeWeight;
+  TENON_TRY(FoldConstants(lowered, fold, diags));
+  RemoveDeadCode(lowered);
+  return {};
+}
+
+// What backends may take stays as they know it.
+Expected<Program> LowerAndFold(const Program& program, bool has_backends,
+                               PteExportReport* report, Diagnostics& diags) {
+  Program lowered = program.Clone();
+  TENON_ASSIGN(const LowerReport lower, LowerProgram(&lowered, diags));
+  report->notes = lower.notes;
+  if (!has_backends) TENON_TRY(LowerLeftovers(&lowered, diags));
+  TENON_TRY(Fold(&lowered, has_backends, diags));
   CopyOldState(&lowered);
   TENON_TRY(Verify(lowered, VerifyOptions(), diags));
   return lowered;
+}
+
+// What no backend took, as kernels know it.
+Status LowerRest(Program* lowered, Diagnostics& diags) {
+  TENON_TRY(LowerLeftovers(lowered, diags));
+  TENON_TRY(Fold(lowered, false, diags));
+  return Verify(*lowered, VerifyOptions(), diags);
 }
 
 // Payloads, and what they ask for, as segments of the file. The plan's
@@ -144,7 +160,7 @@ constexpr int64_t kOverReadBytes = 64;
 
 Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
                               Diagnostics& diags) {
-  TENON_ASSIGN(Program lowered, LowerAndFold(program, report, diags));
+  TENON_ASSIGN(Program lowered, LowerAndFold(program, false, report, diags));
   TENON_TRY(CheckKernels(lowered, diags));
   return lowered;
 }
@@ -153,14 +169,16 @@ Expected<PteProgram> MakePte(const Program& program,
                              const PteExportOptions& options,
                              PteExportReport* report, Diagnostics& diags) {
   report->num_nodes = static_cast<uint32_t>(program.CountNodes(Program::kRoot));
-  TENON_ASSIGN(Program lowered, LowerAndFold(program, report, diags));
+  const bool has_backends = !options.backends.empty();
+  TENON_ASSIGN(Program lowered,
+               LowerAndFold(program, has_backends, report, diags));
   TENON_ASSIGN(
       const std::vector<DelegateRegion> regions,
       CutForDelegates(&lowered, options.backends, &report->notes, diags));
   for (const DelegateRegion& region : regions) {
     report->regions.push_back({region.runtime_name, region.num_nodes});
   }
-  if (!regions.empty()) TENON_TRY(Verify(lowered, VerifyOptions(), diags));
+  if (has_backends) TENON_TRY(LowerRest(&lowered, diags));
   TENON_TRY(CheckKernels(lowered, diags));
   StoredData constants(kConstantAlignment);
   StoredData mutable_data(1);

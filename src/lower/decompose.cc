@@ -16,10 +16,10 @@ constexpr uint32_t kMaxRewritesPerNode = 1000;
 
 class Decomposer {
  public:
-  Decomposer(Program* program, Diagnostics& diags)
+  Decomposer(Program* program, RuleStage stage, Diagnostics& diags)
       : program_(*program),
         diags_(diags),
-        rules_(program->context()),
+        rules_(program->context(), stage),
         binder_(*program) {}
 
   Expected<uint32_t> Run() {
@@ -97,8 +97,9 @@ class Decomposer {
 
 }  // namespace
 
-Expected<uint32_t> Decompose(Program* program, Diagnostics& diags) {
-  return Decomposer(program, diags).Run();
+Expected<uint32_t> Decompose(Program* program, RuleStage stage,
+                             Diagnostics& diags) {
+  return Decomposer(program, stage, diags).Run();
 }
 
 }  // namespace tenon::lower

@@ -3,12 +3,14 @@
 
 #include "diag/diagnostics.h"
 #include "ir/program.h"
+#include "lower/rewrite_rules.h"
 #include "support/expected.h"
 
 namespace tenon::lower {
 
 // In all graphs that the root reaches, delegates' sources left out. Returns how
 // many nodes were replaced.
-Expected<uint32_t> Decompose(Program* program, Diagnostics& diags);
+Expected<uint32_t> Decompose(Program* program, RuleStage stage,
+                             Diagnostics& diags);
 
 }  // namespace tenon::lower

@@ -32,7 +32,8 @@ class Lowering {
     DeclareMutations(&program_);
     TENON_TRY(Functionalize(&program_, diags_));
     RemoveAssertsAndNote();
-    TENON_ASSIGN(report_.num_rewritten, Decompose(&program_, diags_));
+    TENON_ASSIGN(report_.num_rewritten,
+                 Decompose(&program_, RuleStage::kEarly, diags_));
     TENON_TRY(LayOutContiguously(&program_, diags_));
     RemoveDeadCode(&program_);
     return Verify(program_, VerifyOptions(), diags_);
@@ -61,6 +62,16 @@ Expected<LowerReport> LowerProgram(Program* program, Diagnostics& diags) {
   TENON_TRY(lowering.Run());
   *program = lowering.TakeProgram();
   return lowering.TakeReport();
+}
+
+Expected<bool> LowerLeftovers(Program* program, Diagnostics& diags) {
+  TENON_ASSIGN(const uint32_t count,
+               Decompose(program, RuleStage::kLate, diags));
+  if (count == 0) return false;
+  TENON_TRY(LayOutContiguously(program, diags));
+  RemoveDeadCode(program);
+  TENON_TRY(Verify(*program, VerifyOptions(), diags));
+  return true;
 }
 
 std::vector<MissingKernel> FindMissingKernels(const Program& program,

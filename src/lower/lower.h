@@ -45,6 +45,11 @@ struct LowerReport {
 // see FindMissingKernels.
 Expected<LowerReport> LowerProgram(Program* program, Diagnostics& diags);
 
+// What LowerProgram leaves for delegates, and none took: quantisation by blocks
+// becomes plain operators. For programs that LowerProgram gave, with delegate
+// calls or without. True when it changed something.
+Expected<bool> LowerLeftovers(Program* program, Diagnostics& diags);
+
 // A node whose operator has no kernel.
 struct MissingKernel {
   GraphId graph;

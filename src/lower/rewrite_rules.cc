@@ -9,12 +9,11 @@ namespace {
 
 using Table = std::unordered_map<std::string_view, RewriteRule>;
 
-Table MakeTable() {
+using Family = std::vector<RuleRow> (*)();
+
+Table MakeTable(std::initializer_list<Family> families) {
   Table table;
-  for (const auto family :
-       {RenamingRules, PointwiseRules, ScalarRules, ViewRules, MatmulRules,
-        AttentionRules, NeuralRules, ReductionRules, FactoryRules, IndexRules,
-        CastRules, RecurrentRules, EmbeddingRules, EinsumRules}) {
+  for (const Family family : families) {
     for (RuleRow& row : family()) {
       const bool is_new = table.emplace(row.op, std::move(row.rule)).second;
       TENON_ASSERT(is_new, "an operator has one rewrite rule");
@@ -26,9 +25,18 @@ Table MakeTable() {
 }  // namespace
 
 const RewriteRule* RuleBook::Find(OpId op) const {
-  static const Table table = MakeTable();
-  const auto found = table.find(context_.op_name(op));
-  return found == table.end() ? nullptr : &found->second;
+  static const Table early = MakeTable(
+      {RenamingRules, PointwiseRules, ScalarRules, ViewRules, MatmulRules,
+       AttentionRules, NeuralRules, ReductionRules, FactoryRules, IndexRules,
+       CastRules, RecurrentRules, EmbeddingRules, EinsumRules, AffineRules});
+  static const Table late = MakeTable({LateRules});
+  const std::string_view name = context_.op_name(op);
+  const auto look = [&](const Table& table) -> const RewriteRule* {
+    const auto found = table.find(name);
+    return found == table.end() ? nullptr : &found->second;
+  };
+  if (const RewriteRule* rule = look(early)) return rule;
+  return stage_ == RuleStage::kLate ? look(late) : nullptr;
 }
 
 std::optional<double> AsNumber(const Operand& operand) {

@@ -129,15 +129,23 @@ std::vector<RuleRow> CastRules();       // rules_cast.cc
 std::vector<RuleRow> RecurrentRules();  // rules_recurrent.cc
 std::vector<RuleRow> EmbeddingRules();  // rules_embedding.cc
 std::vector<RuleRow> EinsumRules();     // rules_einsum.cc
+std::vector<RuleRow> AffineRules();     // rules_affine.cc
+std::vector<RuleRow> LateRules();       // rules_affine.cc
+
+// Early, all families but the last: what delegates may take as it is stays.
+// Late come the others, too.
+enum class RuleStage : uint8_t { kEarly, kLate };
 
 class RuleBook {
  public:
-  explicit RuleBook(const Context& context) : context_(context) {}
+  RuleBook(const Context& context, RuleStage stage)
+      : context_(context), stage_(stage) {}
   // Null when the operator has none.
   const RewriteRule* Find(OpId op) const;
 
  private:
   const Context& context_;
+  const RuleStage stage_;
 };
 
 // 1.0 as 1.0, True as 1; for numbers in float parameters.

@@ -297,6 +297,7 @@ class ConstantFinder {
       is_constant = is_constant && out_.Find(v) != ConstantValues::kNone;
     });
     if (!is_constant) return false;
+    if (options_.keeps && options_.keeps(program_, n)) return false;
     bool is_used = false;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < node.results.count; ++i) {

@@ -39,6 +39,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ struct FoldConstantsOptions {
   // Computing ends when so much was computed: what is computed is held until
   // it is known what will be folded.
   uint64_t max_computed_bytes = uint64_t{1} << 30;
+  // Nodes that stay, whatever their operands; none where it isn't set.
+  std::function<bool(const Program&, NodeId)> keeps;
 };
 
 struct FoldConstantsReport {

@@ -26,8 +26,9 @@ Tensor WithChannelsLast(const Tensor& image) {
 }
 
 GraphBuilder::GraphBuilder(const Program& region,
-                           const std::vector<RegionConstant>& constants)
-    : region_(region) {
+                           const std::vector<RegionConstant>& constants,
+                           bool rounds)
+    : region_(region), rounds_(rounds) {
   const auto& inputs = region.root().inputs;
   for (const RegionConstant& c : constants) {
     constants_.emplace(inputs[c.input].index, c.tensor);
@@ -41,7 +42,7 @@ GraphBuilder::GraphBuilder(const Program& region,
     return id;
   };
   for (const ValueId v : inputs) {
-    if (FindConstant(v) == nullptr) {
+    if (!Stored(v).defined()) {
       forms_[v.index].plain = add(v, kExternalInput, &graph_.inputs);
     }
   }
@@ -52,13 +53,92 @@ GraphBuilder::GraphBuilder(const Program& region,
   }
 }
 
-const Tensor* GraphBuilder::FindConstant(ValueId v) const {
+const Tensor* GraphBuilder::FindConstant(ValueId v) {
   const auto at = constants_.find(v.index);
-  return at == constants_.end() ? nullptr : &at->second;
+  if (at != constants_.end()) return &at->second;
+  const QuantizedWeight* weight = FindWeight(v);
+  if (weight == nullptr) return nullptr;
+  return &constants_.emplace(v.index, Dequantized(*weight)).first->second;
 }
 
-uint32_t GraphBuilder::NewValue(std::vector<uint32_t> dims) {
+Tensor GraphBuilder::Stored(ValueId v) const {
+  const auto at = constants_.find(v.index);
+  return at == constants_.end() ? Tensor() : at->second;
+}
+
+const QuantizedWeight* GraphBuilder::FindWeight(ValueId v) const {
+  const auto at = weights_.find(v.index);
+  return at == weights_.end() ? nullptr : &at->second;
+}
+
+const PerTensorQuant* GraphBuilder::FindIntegers(ValueId v) const {
+  const auto at = integers_.find(v.index);
+  return at == integers_.end() ? nullptr : &at->second;
+}
+
+void GraphBuilder::DefineIntegers(ValueId v, PerTensorQuant quant) {
+  integers_.emplace(v.index, quant);
+  // Arguments of the call have values already.
+  const auto at = forms_.find(v.index);
+  if (at == forms_.end()) return;
+  for (const uint32_t id : {at->second.plain, at->second.external}) {
+    if (id == kNoId) continue;
+    graph_.values[id].datatype = Datatype::kQint8;
+    graph_.values[id].quant = quant;
+  }
+}
+
+ValueId GraphBuilder::IntegersOf(ValueId v) const {
+  const auto at = numbers_.find(v.index);
+  return at == numbers_.end() ? ValueId() : at->second;
+}
+
+bool GraphBuilder::IsUnmade(ValueId v) const {
+  if (!IntegersOf(v).valid()) return false;
+  const auto at = forms_.find(v.index);
+  return at == forms_.end() ||
+         (at->second.plain == kNoId && at->second.last == kNoId);
+}
+
+ValueId GraphBuilder::Shown(ValueId v) const {
+  const ValueId integers = IntegersOf(v);
+  return integers.valid() && gives_integers_ ? integers : v;
+}
+
+void GraphBuilder::MakeNumbers(ValueId v) {
+  const ValueId integers = IntegersOf(v);
+  const Order order = OrderFor({integers});
+  const uint32_t in = Get(integers, order);
+  Add(NodeKind::kConvert, Unary{in, Define(v, order), 0});
+}
+
+ValueId GraphBuilder::FindDynamic(ValueId v) const {
+  const auto at = rows_.find(v.index);
+  return at == rows_.end() ? ValueId() : at->second;
+}
+
+uint32_t GraphBuilder::GetDynamic(ValueId v) {
+  const auto [at, is_new] = dynamic_.emplace(v.index, kNoId);
+  if (!is_new) return at->second;
+  const uint32_t in = Get(v, Order::kPlain);
+  at->second = NewValue(DimsOf(v, Order::kPlain), Datatype::kQdint8,
+                        PerTokenDynamicQuant());
+  const uint32_t id = at->second;
+  Add(NodeKind::kConvert, Unary{in, id, 0});
+  return id;
+}
+
+uint32_t GraphBuilder::NewValueFor(ValueId v, Order order) {
+  const PerTensorQuant* quant = FindIntegers(v);
+  if (quant == nullptr) return NewValue(DimsOf(v, order));
+  return NewValue(DimsOf(v, order), Datatype::kQint8, *quant);
+}
+
+uint32_t GraphBuilder::NewValue(std::vector<uint32_t> dims, Datatype datatype,
+                                std::optional<QuantParams> quant) {
   TensorValue value;
+  value.datatype = datatype;
+  value.quant = quant;
   value.dims = std::move(dims);
   value.id = static_cast<uint32_t>(graph_.values.size());
   graph_.values.push_back(std::move(value));
@@ -75,8 +155,7 @@ std::vector<uint32_t> GraphBuilder::DimsOf(ValueId v, Order order) const {
   return dims;
 }
 
-uint32_t GraphBuilder::AddConstant(const Tensor& tensor,
-                                   std::vector<uint32_t> dims) {
+uint32_t GraphBuilder::AddData(const Tensor& tensor) {
   const Tensor dense = tensor.Contiguous();
   const Bytes bytes(dense.raw(), static_cast<size_t>(dense.numel()) *
                                      SizeBytes(dense.dtype()));
@@ -88,8 +167,16 @@ uint32_t GraphBuilder::AddConstant(const Tensor& tensor,
     graph_.constants.push_back({bytes.size(), key});
     data_.push_back({key, bytes, dense.storage()});
   }
-  const uint32_t id = NewValue(std::move(dims));
-  graph_.values[id].constant = at->second;
+  return at->second;
+}
+
+uint32_t GraphBuilder::AddConstant(const Tensor& tensor,
+                                   std::vector<uint32_t> dims,
+                                   Datatype datatype,
+                                   std::optional<QuantParams> quant) {
+  const uint32_t data = AddData(tensor);
+  const uint32_t id = NewValue(std::move(dims), datatype, std::move(quant));
+  graph_.values[id].constant = data;
   return id;
 }
 
@@ -99,7 +186,9 @@ uint32_t GraphBuilder::AddScalar(float value) {
   return AddConstant(tensor, {1});
 }
 
-uint32_t GraphBuilder::Get(ValueId v, Order order) {
+uint32_t GraphBuilder::Get(ValueId value, Order order) {
+  const ValueId v = Shown(value);
+  if (IsUnmade(v)) MakeNumbers(v);
   Forms& forms = forms_[v.index];
   uint32_t& id = order == Order::kPlain ? forms.plain : forms.last;
   if (id != kNoId) return id;
@@ -110,10 +199,20 @@ uint32_t GraphBuilder::Get(ValueId v, Order order) {
     return id;
   }
   const bool is_output = order == Order::kPlain && forms.external != kNoId;
-  const uint32_t made = is_output ? forms.external : NewValue(DimsOf(v, order));
+  const uint32_t made = is_output ? forms.external : NewValueFor(v, order);
   if (is_output) forms.external = kNoId;
   TransposeInto(forms, order, made);
   id = made;
+  return id;
+}
+
+uint32_t GraphBuilder::GetPacked(ValueId v) {
+  const auto [at, is_new] = packed_.emplace(v.index, kNoId);
+  if (!is_new) return at->second;
+  const Tensor* constant = FindConstant(v);
+  TENON_ASSERT(constant != nullptr, "filters and biases are known");
+  const uint32_t id = AddConstant(*constant, DimsOf(v, Order::kPlain));
+  packed_[v.index] = id;
   return id;
 }
 
@@ -130,7 +229,8 @@ void GraphBuilder::TransposeInto(const Forms& forms, Order order, uint32_t to) {
 
 Order GraphBuilder::OrderFor(const std::vector<ValueId>& values) const {
   bool is_last = false;
-  for (const ValueId v : values) {
+  for (const ValueId value : values) {
+    const ValueId v = IsUnmade(value) ? IntegersOf(value) : Shown(value);
     if (region_.type(v).sizes.size() != kImageRank) return Order::kPlain;
     const auto at = forms_.find(v.index);
     is_last = is_last || (at != forms_.end() && at->second.plain == kNoId &&
@@ -142,11 +242,11 @@ Order GraphBuilder::OrderFor(const std::vector<ValueId>& values) const {
 uint32_t GraphBuilder::Define(ValueId v, Order order) {
   Forms& forms = forms_[v.index];
   if (order == Order::kChannelsLast) {
-    forms.last = NewValue(DimsOf(v, order));
+    forms.last = NewValueFor(v, order);
     return forms.last;
   }
   forms.plain =
-      forms.external != kNoId ? forms.external : NewValue(DimsOf(v, order));
+      forms.external != kNoId ? forms.external : NewValueFor(v, order);
   forms.external = kNoId;
   return forms.plain;
 }

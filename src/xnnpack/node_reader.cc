@@ -94,6 +94,23 @@ std::optional<double> NodeReader::Number(std::string_view parameter) const {
   return std::nullopt;
 }
 
+std::optional<std::vector<double>> NodeReader::Numbers(
+    std::string_view parameter) const {
+  const Arg* arg = program_.FindArg(node_, parameter);
+  if (arg == nullptr || arg->kind != ArgKind::kList) return std::nullopt;
+  std::vector<double> out;
+  for (const Arg& item : program_.args(arg->list)) {
+    if (item.kind == ArgKind::kFloat) {
+      out.push_back(item.f);
+    } else if (item.kind == ArgKind::kInt) {
+      out.push_back(static_cast<double>(item.i));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
 std::optional<bool> NodeReader::Bool(std::string_view parameter) const {
   if (const Arg* arg = program_.FindArg(node_, parameter)) {
     if (arg->kind != ArgKind::kBool) return std::nullopt;

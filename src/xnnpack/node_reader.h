@@ -39,6 +39,7 @@ class NodeReader {
   std::optional<bool> Bool(std::string_view parameter) const;
   // A single number stands for a list of one.
   std::optional<std::vector<int64_t>> Ints(std::string_view parameter) const;
+  std::optional<std::vector<double>> Numbers(std::string_view parameter) const;
   // Left out or None.
   bool IsNone(std::string_view parameter) const;
 

@@ -1,4 +1,4 @@
-// Layers: products, convolutions with the batch norms after them, pools.
+// Layers: convolutions with the batch norms after them, pools, resizes.
 //
 // Images have their channels last. A filter lies as [out, height, width, in of
 // a group]; where every input channel is a group of its own, as
@@ -6,95 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "xnnpack/quantized_filter.h"
 #include "xnnpack/translate.h"
+#include "xnnpack/translate_integers.h"
 
 namespace tenon::xnnpack {
 namespace {
 
-bool IsKnownRow(const Question& q, ValueId v, int64_t size) {
-  return v.valid() && q.is_constant(v) && q.rank(v) == 1 &&
-         q.sizes(v)[0] == size;
-}
-
-std::optional<Refusal> RefuseUnknown(std::string what) {
-  return Refusal{
-      RefusalReason::kAttributeValue,
-      std::move(what) + " that isn't known when the file is written"};
-}
-
 std::vector<uint32_t> DimsOf(const Tensor& t) {
   return {t.sizes().begin(), t.sizes().end()};
-}
-
-uint32_t AddRow(Task& t, ValueId bias) {
-  if (!bias.valid()) return kNoId;
-  return t.graph.Get(bias, Order::kPlain);
-}
-
-// --- products with a known matrix ---
-
-struct Product {
-  ValueId x, weight, bias;
-  bool is_transposed = false;  // the weight is [in, out]
-};
-
-Product ProductOf(const NodeReader& read, std::string_view op) {
-  if (op == "aten.linear.default") {
-    return {read.value("input"), read.value("weight"), read.value("bias"),
-            false};
-  }
-  if (op == "aten.mm.default") {
-    return {read.value("self"), read.value("mat2"), ValueId(), true};
-  }
-  return {read.value("mat1"), read.value("mat2"), read.value("self"), true};
-}
-
-std::optional<Refusal> RefuseProduct(const Question& q) {
-  const std::string_view op = q.program.op_name(q.node);
-  const Product p = ProductOf(q.read, op);
-  if (!p.x.valid() || !p.weight.valid()) return Because("no tensors");
-  if (q.rank(p.x) < 2 || q.rank(p.weight) != 2) {
-    return Refusal{RefusalReason::kRank, "a product of vectors"};
-  }
-  if (!q.is_constant(p.weight)) return RefuseUnknown("a matrix");
-  const int64_t columns = q.sizes(p.weight)[p.is_transposed ? 1 : 0];
-  if (p.bias.valid() && !IsKnownRow(q, p.bias, columns)) {
-    return RefuseUnknown("a bias");
-  }
-  const bool scales =
-      op == "aten.addmm.default" &&
-      (q.read.Number("beta") != 1 || q.read.Number("alpha") != 1);
-  return scales ? std::optional(Because("alpha or beta other than 1"))
-                : std::nullopt;
-}
-
-void TranslateProduct(Task& t, NodeKind kind) {
-  const Product p = ProductOf(t.read, t.graph.region().op_name(t.node));
-  FullyConnected node;
-  node.input = t.graph.Get(p.x, Order::kPlain);
-  if (p.is_transposed) {
-    const Tensor& w = *t.graph.FindConstant(p.weight);
-    const Tensor turned =
-        w.View({w.size(1), w.size(0)}, {w.stride(1), w.stride(0)}, w.offset());
-    node.filter = t.graph.AddConstant(turned, DimsOf(turned));
-  } else {
-    node.filter = t.graph.Get(p.weight, Order::kPlain);
-  }
-  node.bias = AddRow(t, p.bias);
-  node.output = t.graph.Define(t.result, Order::kPlain);
-  t.graph.Add(kind, node, t.range);
-}
-
-std::optional<Refusal> RefuseBatchProduct(const Question& q) {
-  const ValueId a = q.read.value("self"), b = q.read.value("mat2");
-  const bool fits = a.valid() && b.valid() && q.rank(a) == 3 && q.rank(b) == 3;
-  return fits ? std::nullopt : std::optional(Because("no batches of matrices"));
-}
-
-void TranslateBatchProduct(Task& t, NodeKind kind) {
-  const uint32_t x = t.graph.Get(t.read.value("self"), Order::kPlain);
-  const uint32_t y = t.graph.Get(t.read.value("mat2"), Order::kPlain);
-  t.graph.Add(kind, Binary{x, y, t.graph.Define(t.result, Order::kPlain), 0});
 }
 
 // --- convolutions ---
@@ -129,7 +49,7 @@ std::optional<Refusal> RefuseConvolution(const Question& q) {
   if (!x.valid() || !weight.valid() || q.rank(x) != 4 || q.rank(weight) != 4) {
     return Refusal{RefusalReason::kRank, "a convolution of other than images"};
   }
-  if (!q.is_constant(weight)) return RefuseUnknown("a filter");
+  if (!q.is_constant(weight)) return Unknown("a filter");
   const auto groups = q.read.Int("groups");
   const auto transposed = q.read.Bool("transposed");
   if (!groups || *groups < 1 || !transposed || !Pair(q.read, "stride", 1) ||
@@ -143,7 +63,7 @@ std::optional<Refusal> RefuseConvolution(const Question& q) {
       (!*transposed && out != w[0])) {
     return Because("channels that don't fit the groups");
   }
-  if (bias.valid() && !IsKnownRow(q, bias, out)) return RefuseUnknown("a bias");
+  if (bias.valid() && !IsKnownRow(q, bias, out)) return Unknown("a bias");
   return std::nullopt;
 }
 
@@ -152,7 +72,7 @@ struct Affine {
   std::vector<double> scale, shift;
 };
 
-Affine AffineOf(const GraphBuilder& graph, NodeId batch_norm) {
+Affine AffineOf(GraphBuilder& graph, NodeId batch_norm) {
   const NodeReader read(graph.region(), batch_norm);
   const auto row = [&](std::string_view name, size_t i, double otherwise) {
     const ValueId v = read.value(name);
@@ -222,11 +142,42 @@ uint32_t AddBias(Task& t, ValueId bias, const Affine& affine) {
   return t.graph.AddConstant(out, DimsOf(out));
 }
 
+// The matrix of a convolution that multiplies each place of an image by one,
+// where its integers can be multiplied by as they are.
+std::optional<QuantizedWeight> FindPlaceMatrix(Task& t) {
+  const QuantizedWeight* weight = t.graph.FindWeight(t.read.value("weight"));
+  const auto are = [&](std::string_view parameter, int64_t number) {
+    return *Pair(t.read, parameter, 0) == std::vector<int64_t>{number, number};
+  };
+  if (weight == nullptr || t.integers || t.batch_norm.valid() ||
+      *t.read.Bool("transposed") || t.read.Int("groups") != 1 ||
+      !are("stride", 1) || !are("padding", 0)) {
+    return std::nullopt;
+  }
+  const Tensor q = weight->integers.Contiguous();
+  if (q.size(2) != 1 || q.size(3) != 1) return std::nullopt;
+  QuantizedWeight out = *weight;
+  out.integers = q.View({q.size(0), q.size(1)}, {q.size(1), 1}, q.offset());
+  return HasOutputScales(out, false) ? std::optional(std::move(out))
+                                     : std::nullopt;
+}
+
 void TranslateConvolution(Task& t, NodeKind) {
+  if (const auto matrix = FindPlaceMatrix(t)) {
+    const uint32_t in =
+        t.graph.Get(t.read.value("input"), Order::kChannelsLast);
+    const uint32_t by = AddMatrix(&t.graph, *matrix, false, true);
+    return AddMixedProduct(t, in, by, t.read.value("bias"),
+                           Order::kChannelsLast);
+  }
   const int64_t groups = *t.read.Int("groups");
   const bool transposed = *t.read.Bool("transposed");
   const ValueId bias = t.read.value("bias");
-  Tensor filter = *t.graph.FindConstant(t.read.value("weight"));
+  const QuantizedWeight* weight =
+      t.integers ? t.graph.FindWeight(t.read.value("weight")) : nullptr;
+  Tensor filter = weight != nullptr
+                      ? weight->integers
+                      : *t.graph.FindConstant(t.read.value("weight"));
   const int64_t in = transposed ? filter.size(0) / groups : filter.size(1);
   const int64_t out = transposed ? filter.size(1) : filter.size(0) / groups;
   const bool is_depthwise = !transposed && in == 1;
@@ -240,12 +191,15 @@ void TranslateConvolution(Task& t, NodeKind) {
   node.group_output_channels = static_cast<uint32_t>(out);
   node.groups = static_cast<uint32_t>(groups);
   node.input = t.graph.Get(t.read.value("input"), Order::kChannelsLast);
-  if (t.batch_norm.valid()) {
+  if (weight != nullptr) {
+    node.bias =
+        AddIntegerBias(t, *weight, t.read.value("input"), bias, groups * out);
+  } else if (t.batch_norm.valid()) {
     const Affine affine = AffineOf(t.graph, t.batch_norm);
     filter = Scaled(filter, affine.scale, transposed, groups);
     node.bias = AddBias(t, bias, affine);
   } else {
-    node.bias = AddRow(t, bias);
+    node.bias = bias.valid() ? t.graph.GetPacked(bias) : kNoId;
   }
   if (transposed) filter = Turned(filter, groups);
   if (is_depthwise) {
@@ -255,7 +209,9 @@ void TranslateConvolution(Task& t, NodeKind) {
                     filter.offset());
   }
   const Tensor last = WithChannelsLast(filter);
-  node.filter = t.graph.AddConstant(last, DimsOf(last));
+  node.filter = weight != nullptr
+                    ? AddFilter(&t.graph, *weight, last, is_depthwise ? 3 : 0)
+                    : t.graph.AddConstant(last, DimsOf(last));
   node.output = t.graph.Define(t.result, Order::kChannelsLast);
   t.graph.Add(transposed     ? NodeKind::kConvTranspose2d
               : is_depthwise ? NodeKind::kDepthwiseConv2d
@@ -267,7 +223,7 @@ void TranslateConvolution(Task& t, NodeKind) {
 
 std::optional<Refusal> RefuseBatchNorm(const Question& q) {
   if (IsFixedBatchNorm(q)) return std::nullopt;
-  return RefuseUnknown("a batch norm");
+  return Unknown("a batch norm");
 }
 
 void TranslateBatchNorm(Task& t, NodeKind) {
@@ -406,15 +362,46 @@ void TranslateGlobal(Task& t, NodeKind kind) {
                           kKeepDims});
 }
 
+// --- images of other sizes ---
+
+// A factor that the program states counts, not the ratio of the sizes, which is
+// what XNNPACK goes by: they have to agree.
+std::optional<Refusal> RefuseResize(const Question& q) {
+  const ValueId x = q.read.value("input");
+  if (!x.valid() || q.rank(x) != 4 || !q.read.Bool("align_corners")) {
+    return Because("a resize of other than images");
+  }
+  const std::vector<SymInt>& in = q.program.type(x).sizes;
+  const std::vector<SymInt>& out = q.program.type(q.result()).sizes;
+  for (const std::vector<SymInt>* sizes : {&in, &out}) {
+    if (!(*sizes)[2].is_literal() || !(*sizes)[3].is_literal()) {
+      return Refusal{RefusalReason::kDynamicShape, "images of any size"};
+    }
+  }
+  if (q.read.IsNone("scale_factors")) return std::nullopt;
+  const auto factors = q.read.Numbers("scale_factors");
+  for (size_t i = 0; i < 2; ++i) {
+    if (!factors || factors->size() != 2 ||
+        (*factors)[i] * static_cast<double>(in[2 + i].value) !=
+            static_cast<double>(out[2 + i].value)) {
+      return Because("a factor other than the ratio of the sizes");
+    }
+  }
+  return std::nullopt;
+}
+
+void TranslateResize(Task& t, NodeKind kind) {
+  const std::vector<int64_t> out = t.sizes(t.result);
+  ResizeBilinear node;
+  node.height = static_cast<uint32_t>(out[2]);
+  node.width = static_cast<uint32_t>(out[3]);
+  node.flags = *t.read.Bool("align_corners") ? kAlignCorners : 0;
+  node.input = t.graph.Get(t.read.value("input"), Order::kChannelsLast);
+  node.output = t.graph.Define(t.result, Order::kChannelsLast);
+  t.graph.Add(kind, node);
+}
+
 constexpr Translation kTranslations[] = {
-    {"aten.addmm.default", RefuseProduct, TranslateProduct,
-     NodeKind::kFullyConnected, true},
-    {"aten.linear.default", RefuseProduct, TranslateProduct,
-     NodeKind::kFullyConnected, true},
-    {"aten.mm.default", RefuseProduct, TranslateProduct,
-     NodeKind::kFullyConnected, true},
-    {"aten.bmm.default", RefuseBatchProduct, TranslateBatchProduct,
-     NodeKind::kBatchMatrixMultiply},
     {"aten.convolution.default", RefuseConvolution, TranslateConvolution,
      NodeKind::kConv2d, true},
     {"aten._native_batch_norm_legit_no_training.default", RefuseBatchNorm,
@@ -425,6 +412,8 @@ constexpr Translation kTranslations[] = {
      NodeKind::kMaxPooling2d},
     {"aten.max_pool2d_with_indices.default", RefuseMaxPool, TranslatePool,
      NodeKind::kMaxPooling2d},
+    {"aten.upsample_bilinear2d.vec", RefuseResize, TranslateResize,
+     NodeKind::kResizeBilinear2d},
     {"aten.mean.dim", RefuseMean, TranslateGlobal,
      NodeKind::kGlobalAvgPooling2d},
     {"aten._adaptive_avg_pool2d.default", RefuseAdaptive, TranslateGlobal,

@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "xnnpack/quantized_activation.h"
 #include "xnnpack/translate.h"
+#include "xnnpack/translate_integers.h"
 
 namespace tenon {
 namespace xnnpack {
@@ -12,7 +14,8 @@ namespace xnnpack {
 const Translation* FindTranslation(std::string_view op) {
   const std::string name = PlainName(op);
   for (const auto family :
-       {ElementwiseTranslations(), NeuralTranslations(), ShapeTranslations()}) {
+       {ElementwiseTranslations(), ProductTranslations(), NeuralTranslations(),
+        ShapeTranslations(), QuantizationTranslations()}) {
     const auto at =
         std::find_if(family.begin(), family.end(),
                      [&](const Translation& t) { return t.op == name; });
@@ -21,16 +24,14 @@ const Translation* FindTranslation(std::string_view op) {
   return nullptr;
 }
 
-namespace {
-
-constexpr size_t kMaxRank = 6;
-
-std::optional<Refusal> RefuseType(const Program& program, ValueId v) {
+std::optional<Refusal> RefuseTensor(const Program& program, ValueId v,
+                                    DType dtype) {
+  constexpr size_t kMaxRank = 6;
   const Type& type = program.type(v);
   if (!type.is_tensor()) {
     return Refusal{RefusalReason::kScalarBoundary, "a number as operand"};
   }
-  if (type.dtype != DType::kFloat32) {
+  if (type.dtype != dtype) {
     return Refusal{RefusalReason::kDtype, std::string(Name(type.dtype))};
   }
   if (type.layout != Layout::kStrided) {
@@ -52,24 +53,26 @@ std::optional<Refusal> RefuseType(const Program& program, ValueId v) {
   return std::nullopt;
 }
 
+namespace {
+
 // Results of batch norms and pools that nobody reads may be of any type.
 std::optional<Refusal> RefuseTypes(const Program& program, NodeId node,
-                                   const IsConstant& is_constant) {
+                                   const FindStored& stored) {
   std::optional<Refusal> refusal;
   // Its tensors have dimensions; a number that is known gets one.
   const auto refuse_number = [&](ValueId v) {
-    if (!refusal && program.type(v).sizes.empty() && !is_constant(v)) {
+    if (!refusal && program.type(v).sizes.empty() && !stored(v).defined()) {
       refusal = Refusal{RefusalReason::kRank, "a tensor without dimensions"};
     }
   };
   program.ForEachOperand(node, [&](ValueId v) {
-    if (!refusal) refusal = RefuseType(program, v);
+    if (!refusal) refusal = RefuseTensor(program, v);
     refuse_number(v);
   });
   const ValueRange results = program.node(node).results;
   for (uint32_t r = 0; r < results.count && !refusal; ++r) {
     if (r == 0 || program.value(results[r]).num_uses > 0) {
-      refusal = RefuseType(program, results[r]);
+      refusal = RefuseTensor(program, results[r]);
       refuse_number(results[r]);
     }
   }
@@ -79,7 +82,7 @@ std::optional<Refusal> RefuseTypes(const Program& program, NodeId node,
 }  // namespace
 
 std::optional<Refusal> WhyRefused(const Program& program, NodeId node,
-                                  const IsConstant& is_constant) {
+                                  const FindStored& stored) {
   if (program.node(node).kind != tenon::NodeKind::kOp) {
     return Refusal{RefusalReason::kOperatorUnknown, "not an operator call"};
   }
@@ -89,26 +92,11 @@ std::optional<Refusal> WhyRefused(const Program& program, NodeId node,
       program.node(node).results.count == 0) {
     return Refusal{RefusalReason::kOperatorUnknown, std::string(op)};
   }
-  if (auto refusal = RefuseTypes(program, node, is_constant)) return refusal;
-  if (translation->refuses == nullptr) return std::nullopt;
-  return translation->refuses(Question(program, node, is_constant));
-}
-
-bool IsFixedState(const Program& program, ValueId v) {
-  const Value& value = program.value(v);
-  const auto& inputs = program.root().inputs;
-  if (!value.is_input() || value.index >= inputs.size() ||
-      inputs[value.index] != v ||
-      value.index >= program.signature.inputs.size()) {
-    return false;
+  if (!translation->checks_types) {
+    if (auto refusal = RefuseTypes(program, node, stored)) return refusal;
   }
-  const StateId state = program.signature.inputs[value.index].state;
-  if (!state.valid()) return false;
-  const auto& outputs = program.signature.outputs;
-  return std::none_of(outputs.begin(), outputs.end(), [&](const OutputSpec& o) {
-    return o.state == state && (o.kind == OutputKind::kBufferMutation ||
-                                o.kind == OutputKind::kParameterMutation);
-  });
+  if (translation->refuses == nullptr) return std::nullopt;
+  return translation->refuses(Question(program, node, stored));
 }
 
 namespace {
@@ -116,22 +104,22 @@ namespace {
 class RegionTranslator {
  public:
   RegionTranslator(const Program& region,
-                   const std::vector<RegionConstant>& constants)
+                   const std::vector<RegionConstant>& constants, bool rounds)
       : region_(region),
-        graph_(region, constants),
-        is_constant_(
-            [this](ValueId v) { return graph_.FindConstant(v) != nullptr; }) {}
+        graph_(region, constants, rounds),
+        stored_([this](ValueId v) { return graph_.Stored(v); }) {}
 
   Status Run(Diagnostics& diags) {
     for (const NodeId n : region_.nodes(Program::kRoot)) {
       if (region_.node(n).kind == tenon::NodeKind::kOutput) continue;
-      if (const auto refusal = WhyRefused(region_, n, is_constant_)) {
+      if (const auto refusal = WhyRefused(region_, n, stored_)) {
         return diags.Error(Rule::kUnsupported,
                            Place::Node(region_.Describe(Program::kRoot, n)))
                << "backend xnnpack does not take this node: "
                << Name(refusal->reason) << ", " << refusal->detail;
       }
     }
+    DefineIntegers();
     std::vector<bool> is_done(region_.num_nodes());
     for (const NodeId n : region_.nodes(Program::kRoot)) {
       if (region_.node(n).kind == tenon::NodeKind::kOutput ||
@@ -140,17 +128,27 @@ class RegionTranslator {
       }
       const Translation* translation = FindTranslation(region_.op_name(n));
       Task task(graph_, n);
+      if (const auto integers = FindIntegerNode(graph_, n)) {
+        task.result = integers->result;
+        task.range = integers->range;
+        task.integers = integers->output;
+        for (const NodeId taken : integers->taken) is_done[taken.index] = true;
+        graph_.BeginIntegers();
+        translation->translate(task, translation->kind);
+        graph_.EndIntegers();
+        continue;
+      }
       if (region_.op_name(n) == "aten.convolution.default") {
-        const NodeId next = OnlyReader(task.result);
+        const NodeId next = OnlyReader(region_, task.result);
         if (next.valid() &&
-            IsFixedBatchNorm(Question(region_, next, is_constant_)) &&
+            IsFixedBatchNorm(Question(region_, next, stored_)) &&
             NodeReader(region_, next).value("input") == task.result) {
           Take(next, &task, &is_done);
           task.batch_norm = next;
         }
       }
       if (translation->takes_range) {
-        const NodeId next = OnlyReader(task.result);
+        const NodeId next = OnlyReader(region_, task.result);
         if (next.valid() && (task.range = RangeOf(region_, next))) {
           Take(next, &task, &is_done);
         }
@@ -164,18 +162,25 @@ class RegionTranslator {
   GraphBuilder& graph() { return graph_; }
 
  private:
-  // The node of the region that alone reads a value, once.
-  NodeId OnlyReader(ValueId v) const {
-    NodeId reader;
-    uint32_t count = 0;
-    region_.ForEachUse(v, [&](UseId u) {
-      reader = region_.use(u).user;
-      ++count;
-    });
-    if (count != 1 || region_.node(reader).kind != tenon::NodeKind::kOp) {
-      return NodeId();
+  // Weights that are stored as integers, and what integers stand for.
+  void DefineIntegers() {
+    for (const NodeId n : region_.nodes(Program::kRoot)) {
+      if (region_.node(n).kind != tenon::NodeKind::kOp ||
+          region_.node(n).results.count == 0) {
+        continue;
+      }
+      const ValueId result = region_.node(n).results[0];
+      if (auto weight = FindQuantizedWeight(region_, result, stored_)) {
+        graph_.DefineWeight(result, std::move(*weight));
+        continue;
+      }
+      const auto quant = FindStaticQuant(region_, n);
+      if (!quant) continue;
+      const ValueId integers = IsQuantize(region_, n)
+                                   ? result
+                                   : NodeReader(region_, n).value("input");
+      graph_.DefineIntegers(integers, *quant);
     }
-    return reader;
   }
 
   void Take(NodeId next, Task* task, std::vector<bool>* is_done) const {
@@ -185,7 +190,7 @@ class RegionTranslator {
 
   const Program& region_;
   GraphBuilder graph_;
-  const IsConstant is_constant_;
+  const FindStored stored_;
 };
 
 // What a graph can't give: one of its inputs as it is, or a value twice.
@@ -209,14 +214,14 @@ Status CheckOutputs(const Program& region, Diagnostics& diags) {
 
 Expected<TranslatedRegion> TranslateRegion(
     const Program& region, const std::vector<RegionConstant>& constants,
-    Diagnostics& diags) {
+    bool rounds, Diagnostics& diags) {
   TENON_TRY(CheckOutputs(region, diags));
   if (constants.size() == region.root().inputs.size()) {
     // The runtime computes nothing for a call without inputs.
     return diags.Error(Rule::kUnsupported)
            << "backend xnnpack: the region has no inputs";
   }
-  RegionTranslator translator(region, constants);
+  RegionTranslator translator(region, constants, rounds);
   TENON_TRY(translator.Run(diags));
   return TranslatedRegion{translator.graph().TakeGraph(),
                           translator.graph().TakeData()};

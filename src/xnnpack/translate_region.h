@@ -1,7 +1,6 @@
 // A region as a graph of XNNPACK.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -9,19 +8,15 @@
 #include "diag/diagnostics.h"
 #include "ir/program.h"
 #include "support/expected.h"
+#include "xnnpack/stored_tensor.h"
 #include "xnnpack/xnn_graph.h"
 
 namespace tenon::xnnpack {
 
-using IsConstant = std::function<bool(ValueId)>;
-
-// Why a node of a root graph isn't taken; nothing: it is. `is_constant` says of
-// which values the numbers will be known.
+// Why a node of a root graph isn't taken; nothing: it is. `stored` gives the
+// values whose numbers are known.
 std::optional<Refusal> WhyRefused(const Program& program, NodeId node,
-                                  const IsConstant& is_constant);
-
-// Whether a value is state that no call changes.
-bool IsFixedState(const Program& program, ValueId v);
+                                  const FindStored& stored);
 
 struct TranslatedRegion {
   Graph graph;
@@ -29,8 +24,9 @@ struct TranslatedRegion {
 };
 
 // An error for a node that isn't taken, or an output that is an input.
+// `rounds`: see GraphBuilder.
 Expected<TranslatedRegion> TranslateRegion(
     const Program& region, const std::vector<RegionConstant>& constants,
-    Diagnostics& diags);
+    bool rounds, Diagnostics& diags);
 
 }  // namespace tenon::xnnpack

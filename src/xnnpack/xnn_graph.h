@@ -18,11 +18,52 @@ namespace tenon::xnnpack {
 // No value: an operand that is left out, a value that isn't external.
 constexpr uint32_t kNoId = 0xFFFFFFFFu;
 
-enum class Datatype : int16_t { kInvalid = 0, kFp32 = 1 };
+enum class Datatype : int16_t {
+  kInvalid = 0,
+  kFp32 = 1,
+  kQint8 = 3,
+  kQcint8 = 6,
+  kQcint32 = 7,
+  kQcint4 = 8,
+  kQdint8 = 9,
+  kQbint4 = 10,
+};
+
+// What integers stand for, in the order of the schema's union.
+//
+// One scale per slice along `channel_dim`; zero points are 0.
+struct PerChannelQuant {
+  static constexpr std::string_view kTable = "PerChannelQuant";
+  int32_t channel_dim = 0;
+  uint32_t scales = 0;  // float32, an index in Graph::constants
+  uint32_t num_scales = 0;
+};
+struct PerTensorQuant {
+  static constexpr std::string_view kTable = "PerTensorQuant";
+  float scale = 1;
+  int32_t zero_point = 0;
+};
+// Scale and zero point come from the numbers, row by row: a row is the last
+// `num_nonbatch_dims` dimensions.
+struct PerTokenDynamicQuant {
+  static constexpr std::string_view kTable = "PerTokenDynamicQuant";
+  int32_t num_nonbatch_dims = 1;
+};
+// One scale per row and group of `group_size` columns.
+struct PerChannelGroupQuant {
+  static constexpr std::string_view kTable = "PerChannelGroupQuant";
+  int32_t channel_dim = 0;
+  int32_t group_size = 0;
+  uint32_t scales = 0;  // bfloat16, an index in Graph::constants
+  uint32_t num_scales = 0;
+};
+using QuantParams = std::variant<PerChannelQuant, PerTensorQuant,
+                                 PerTokenDynamicQuant, PerChannelGroupQuant>;
 
 enum ValueFlags : uint32_t { kExternalInput = 1, kExternalOutput = 2 };
 // Of a node.
 constexpr uint32_t kKeepDims = 64;
+constexpr uint32_t kAlignCorners = 8;
 
 struct TensorValue {
   static constexpr std::string_view kTable = "XNNTensorValue";
@@ -32,9 +73,11 @@ struct TensorValue {
   uint32_t external_id = kNoId;
   uint32_t flags = 0;
   uint32_t id = 0;
+  std::optional<QuantParams> quant;  // of integers
 };
 
-// What a node is, by its place in the schema's union, from 1 on.
+// What a node is, by its place in the schema's union, from 1 on. Three members
+// of the union are never written; docs/formats/pte.md says why.
 enum class NodeKind : uint8_t {
   kAdd = 1,
   kFullyConnected = 2,
@@ -44,6 +87,7 @@ enum class NodeKind : uint8_t {
   kClamp = 6,
   kConv2d = 7,
   kDiv = 8,
+  kResizeBilinear2d = 9,
   kConstantPad = 10,
   kAvgPooling2d = 11,
   kMinimum = 12,
@@ -52,6 +96,7 @@ enum class NodeKind : uint8_t {
   kMultiply = 15,
   kSubtract = 16,
   kFloor = 17,
+  kConvert = 18,
   kGlobalAvgPooling2d = 19,
   kReshape = 20,
   kSquareRoot = 22,
@@ -141,6 +186,12 @@ struct Slice {
   uint32_t input = 0, output = 0, flags = 0;
 };
 
+struct ResizeBilinear {
+  static constexpr std::string_view kTable = "XNNStaticResizeBilinear2D";
+  uint32_t height = 0, width = 0;
+  uint32_t input = 0, output = 0, flags = 0;
+};
+
 struct ConstantPad {
   static constexpr std::string_view kTable = "XNNStaticConstantPad";
   std::vector<uint32_t> before, after;
@@ -170,7 +221,8 @@ struct Node {
   static constexpr std::string_view kTable = "XNode";
   NodeKind kind = NodeKind::kAdd;
   std::variant<Unary, Binary, FullyConnected, Convolution, Pooling, Concatenate,
-               Transpose, Reshape, Slice, ConstantPad, LeakyReLU, ELU>
+               Transpose, Reshape, Slice, ResizeBilinear, ConstantPad,
+               LeakyReLU, ELU>
       op;
   std::optional<OutputRange> range;
 };

@@ -22,8 +22,13 @@ void Put(T value, size_t at, std::string* out) {
 std::vector<std::byte> WritePayload(const Graph& graph) {
   GraphTables tables;
   tables.nodes = &graph.nodes;
-  for (const TensorValue& value : graph.values)
-    tables.values.push_back({value});
+  for (const TensorValue& value : graph.values) {
+    if (value.quant) {
+      tables.values.push_back({QuantizedTensorValue{value}});
+    } else {
+      tables.values.push_back({value});
+    }
+  }
   tables.num_externs =
       static_cast<uint32_t>(graph.inputs.size() + graph.outputs.size());
   tables.inputs = &graph.inputs;

@@ -7,10 +7,14 @@
 
 namespace tenon::xnnpack {
 
-// XValue: a union of which plain tensors are the first.
+struct QuantizedTensorValue {
+  static constexpr std::string_view kTable = "XNNQuantizedTensorValue";
+  TensorValue tensor;
+};
+
 struct ValueEntry {
   static constexpr std::string_view kTable = "XValue";
-  std::variant<TensorValue> value;
+  std::variant<TensorValue, QuantizedTensorValue> value;
 };
 
 // The tables hold entries as they are written.
@@ -34,6 +38,39 @@ inline void Fields(FlatEncoder& c, const TensorValue& v) {
   c.Scalar("external_id", v.external_id);
   c.Scalar("flags", v.flags);
   c.Scalar("id_out", v.id);
+}
+
+inline void Fields(FlatEncoder& c, const PerChannelQuant& q) {
+  static const std::vector<float> kNone;  // they are named data
+  c.Vector("scale", kNone, FlatPresence::kUsual);
+  c.Scalar("channel_dim", q.channel_dim);
+  c.Scalar("scale_buffer_idx", q.scales);
+  c.Scalar("num_scales", q.num_scales);
+}
+
+inline void Fields(FlatEncoder& c, const PerTensorQuant& q) {
+  c.Scalar("scale", q.scale);
+  c.Scalar("zero_point", q.zero_point);
+}
+
+inline void Fields(FlatEncoder& c, const PerTokenDynamicQuant& q) {
+  c.Scalar("num_nonbatch_dims", q.num_nonbatch_dims);
+}
+
+inline void Fields(FlatEncoder& c, const PerChannelGroupQuant& q) {
+  static const std::vector<float> kNone;
+  static const std::vector<uint16_t> kDeprecated;
+  c.Vector("scale", kNone, FlatPresence::kUsual);
+  c.Scalar("channel_dim", q.channel_dim);
+  c.Scalar("group_size", q.group_size);
+  c.Vector("scale_bf16", kDeprecated, FlatPresence::kOptional);
+  c.Scalar("scale_buffer_idx", q.scales);
+  c.Scalar("num_scales", q.num_scales);
+}
+
+inline void Fields(FlatEncoder& c, const QuantizedTensorValue& v) {
+  c.Table("tensor_value", v.tensor);
+  c.Union("quant_params", *v.tensor.quant);
 }
 
 inline void Fields(FlatEncoder& c, const ValueEntry& v) {
@@ -135,6 +172,14 @@ inline void Fields(FlatEncoder& c, const Slice& n) {
   c.Scalar("num_dims", static_cast<uint32_t>(n.offsets.size()));
   c.Vector("offsets", n.offsets, FlatPresence::kUsual);
   c.Vector("sizes", n.sizes, FlatPresence::kUsual);
+  c.Scalar("input_id", n.input);
+  c.Scalar("output_id", n.output);
+  c.Scalar("flags", n.flags);
+}
+
+inline void Fields(FlatEncoder& c, const ResizeBilinear& n) {
+  c.Scalar("new_height", n.height);
+  c.Scalar("new_width", n.width);
   c.Scalar("input_id", n.input);
   c.Scalar("output_id", n.output);
   c.Scalar("flags", n.flags);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "xnnpack/stored_tensor.h"
 #include "xnnpack/translate_region.h"
 #include "xnnpack/xnn_payload.h"
 
@@ -10,15 +11,16 @@ namespace tenon {
 std::optional<Refusal> XnnpackBackend::Refuses(const Program& program,
                                                NodeId node) const {
   return xnnpack::WhyRefused(program, node, [&](ValueId v) {
-    return xnnpack::IsFixedState(program, v);
+    return xnnpack::StoredTensor(program, v);
   });
 }
 
 Expected<CompiledRegion> XnnpackBackend::Compile(const Program& region,
                                                  const BackendOptions& options,
                                                  Diagnostics& diags) const {
-  TENON_ASSIGN(xnnpack::TranslatedRegion translated,
-               xnnpack::TranslateRegion(region, options.constants, diags));
+  TENON_ASSIGN(
+      xnnpack::TranslatedRegion translated,
+      xnnpack::TranslateRegion(region, options.constants, rounds_, diags));
   CompiledRegion out;
   for (const RegionConstant& c : options.constants) {
     out.absorbed_inputs.push_back(c.input);

@@ -10,7 +10,14 @@ namespace tenon {
 
 class XnnpackBackend : public Backend {
  public:
-  std::string_view name() const override { return "xnnpack"; }
+  // "xnnpack_q8" rounds what XNNPACK has in fewer bits than a program, as
+  // ExecuTorch's own exporter does: scales of groups of columns, and biases on
+  // integers. "xnnpack" computes what the program says.
+  explicit XnnpackBackend(bool rounds = false) : rounds_(rounds) {}
+
+  std::string_view name() const override {
+    return rounds_ ? "xnnpack_q8" : "xnnpack";
+  }
   std::optional<Refusal> Refuses(const Program& program,
                                  NodeId node) const override;
   Expected<CompiledRegion> Compile(const Program& region,
@@ -21,6 +28,9 @@ class XnnpackBackend : public Backend {
                                              std::shared_ptr<const void> owner,
                                              const BackendOptions& options,
                                              Diagnostics& diags) const override;
+
+ private:
+  const bool rounds_;
 };
 
 }  // namespace tenon

@@ -43,7 +43,7 @@ Expected<TranslatedRegion> Translate(const std::string& graph,
     }
     constants.push_back({i, t});
   }
-  return TranslateRegion(region, constants, diags);
+  return TranslateRegion(region, constants, false, diags);
 }
 
 std::vector<NodeKind> Kinds(const Graph& graph) {
@@ -137,7 +137,29 @@ TEST(TranslateRegion, WithoutInputsNothingWouldBeComputed) {
       "  %y : f32[2] = aten.abs.default(%w)\n  return (%y)\n}\n");
   Diagnostics diags;
   const RegionConstant w{0, Tensor::Zeros(DType::kFloat32, {2})};
-  EXPECT_FALSE(TranslateRegion(region, {w}, diags));
+  EXPECT_FALSE(TranslateRegion(region, {w}, false, diags));
+}
+
+// The delegate frees what it packs.
+TEST(TranslateRegion, WhatIsPackedIsNoOperandToo) {
+  Diagnostics diags;
+  const auto out = Translate(
+      R"(graph @main(%x : f32[3, 3], %w : f32[3, 3], %b : f32[3]) {
+  %y : f32[3, 3] = aten.linear.default(%x, %w, %b)
+  %z : f32[3, 3] = aten.add.Tensor(%y, %b)
+  %a : f32[3, 3] = aten.mul.Tensor(%z, %w)
+  return (%a)
+}
+)",
+      diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  const auto& product = std::get<FullyConnected>(out->graph.nodes[0].op);
+  for (size_t i : {1, 2}) {
+    const auto& node = std::get<Binary>(out->graph.nodes[i].op);
+    EXPECT_NE(node.input2, product.bias);
+    EXPECT_NE(node.input2, product.filter);
+  }
+  EXPECT_EQ(out->data.size(), 2u) << "both are named once";
 }
 
 TEST(TranslateRegion, EqualNumbersAreNamedOnce) {
@@ -175,6 +197,10 @@ TEST(XnnpackBackend, RefusesWhatItsRuntimeWouldGetWrong) {
       {"%y : f32[4, 4] = aten.gelu.default(%x, approximate=\"tanh\")",
        "an approximated gelu"},
       {"%y : f32[4, 4] = aten.erf.default(%x)", "aten.erf.default"},
+      {"%i : f32[1, 1, 4, 4] = aten.view_copy.default(%x, [1, 1, 4, 4])\n"
+       "  %y : f32[1, 1, 6, 6] = aten.upsample_bilinear2d.vec(%i, None, "
+       "False, [1.6, 1.6])",
+       "a factor other than the ratio of the sizes"},
       {"%y : i64[4, 4] = aten._to_copy.default(%x, dtype=torch.int64)",
        "aten._to_copy.default"},
       {"%y : f32[3, 4] = aten.constant_pad_nd.default(%x, [0, 0, -1, 0])",
