@@ -80,14 +80,21 @@ class InPlaceFinder {
   // lies there then.
   bool Fits(ValueId v, ValueId target, std::vector<ValueId>* chain) {
     const NodeId n = program_.value(v).def;
-    if (v == target || !n.valid() || place_[v.index].valid() ||
-        program_.node(n).kind != NodeKind::kOp ||
-        program_.schema(n) == nullptr || program_.op_name(n) == kView ||
-        program_.node(n).results.count != 1) {
-      return false;
-    }
+    if (v == target || !n.valid() || place_[v.index].valid()) return false;
     const Type &a = program_.type(v), &b = program_.type(target);
     if (a.dtype != b.dtype || a.sizes != b.sizes || !a.has_static_sizes()) {
+      return false;
+    }
+    // A delegate's steps are its own matter, so that it must not read what it
+    // writes over.
+    if (program_.node(n).kind == NodeKind::kDelegateCall) {
+      if (!IsReadBefore(target, n, false)) return false;
+      chain->push_back(v);
+      return true;
+    }
+    if (program_.node(n).kind != NodeKind::kOp ||
+        program_.schema(n) == nullptr || program_.op_name(n) == kView ||
+        program_.node(n).results.count != 1) {
       return false;
     }
     const auto args = program_.args(n);

@@ -38,27 +38,28 @@ std::optional<PteScalarType> ToPteType(DType dtype) {
   return std::nullopt;
 }
 
-PlanEmitter::PlanEmitter(const Program& program,
-                         const std::vector<DelegateRegion>& delegates,
-                         const std::map<std::string, int64_t>& limits,
-                         StoredData* constants, StoredData* mutable_data,
-                         Diagnostics& diags)
-    : program_(program),
-      delegates_(delegates),
-      absorbed_(FindAbsorbed(program, delegates)),
-      constants_(constants),
+PlanEmitter::PlanEmitter(const Source& source, Weights* weights,
+                         StoredData* mutable_data, Diagnostics& diags)
+    : program_(source.program),
+      delegates_(source.delegates),
+      options_(source.options),
+      state_(source.state),
+      method_(source.method),
+      absorbed_(FindAbsorbed(program_, delegates_)),
+      weights_(weights),
       mutable_data_(mutable_data),
       diags_(diags),
-      bounds_(program),
-      index_of_(program.num_values(), kNoValue),
-      target_of_(program.num_values(), kNoValue),
-      in_place_(FindInPlace(program)) {
-  ExprPool& exprs = program.context().exprs;
+      bounds_(program_),
+      index_of_(program_.num_values(), kNoValue),
+      target_of_(program_.num_values(), kNoValue),
+      in_place_(FindInPlace(program_)) {
+  ExprPool& exprs = program_.context().exprs;
+  const std::map<std::string, int64_t>& limits = options_.bounds;
   std::map<std::string, int64_t> left = limits;
   for (size_t i = 0; i < exprs.size(); ++i) {
     const Expr& e = exprs.get(ExprId(i));
     if (e.kind != ExprKind::kSymbol) continue;
-    const std::string name(program.view(e.text));
+    const std::string name(program_.view(e.text));
     const auto limit = limits.find(name);
     if (limit == limits.end()) continue;
     bounds_.Limit(ExprId(i), limit->second);
@@ -71,13 +72,15 @@ PlanEmitter::PlanEmitter(const Program& program,
 }
 
 Expected<PtePlan> PlanEmitter::Emit() {
-  draft_.plan.name = "forward";
+  draft_.plan.name = method_;
   if (diags_.has_errors() || !EmitInputs() || !EmitGraph(Program::kRoot) ||
       !EmitOutputs()) {
     TENON_ASSERT(diags_.has_errors(), "a plan that isn't written says why");
     return Failure{};
   }
-  TENON_ASSIGN(peak_live_bytes_, PlaceBlocks(&draft_, diags_));
+  const auto state_bytes =
+      state_ == nullptr ? std::nullopt : std::optional(state_->size_bytes);
+  TENON_ASSIGN(peak_live_bytes_, PlaceBlocks(&draft_, state_bytes, diags_));
   return std::move(draft_.plan);
 }
 
@@ -193,6 +196,9 @@ bool PlanEmitter::EmitInput(uint32_t i) {
   const Place place = Place::Node(
       "input " + std::string(program_.view(program_.value(v).name)));
   if (spec.state.valid()) {
+    // What another method writes is state of this one, too.
+    is_written |=
+        state_ != nullptr && state_->offsets.contains(spec.state.index);
     const bool is_read = program_.value(v).num_uses > 0 && !absorbed_[v.index];
     if (!is_read && !is_written) return true;
     return EmitState(v, spec.state, is_written);
@@ -212,7 +218,7 @@ bool PlanEmitter::EmitInput(uint32_t i) {
       }
       block.size_bytes = *bytes;
       // What is written back must be the caller's memory, not a copy.
-      block.is_foreign = is_written;
+      block.is_foreign = is_written || !options_.plans_inputs;
       index = draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block));
       break;
     }
@@ -283,16 +289,36 @@ bool PlanEmitter::EmitState(ValueId input, StateId state, bool is_written) {
     PteTensorExtra extra;
     extra.name = std::string(program_.view(entry.fqn));
     tensor->extra = std::move(extra);
-    if (!data.empty()) tensor->data_index = mutable_data_->Add(data);
+    if (!data.empty()) {
+      tensor->data_index = mutable_data_->Add(data, storage.owner);
+    }
+    if (state_ != nullptr) {
+      const auto offset = state_->offsets.find(state.index);
+      TENON_ASSERT(offset != state_->offsets.end(),
+                   "state that is written has a place");
+      block.state_offset = offset->second;
+    }
   } else {
     block.is_foreign = true;
-    tensor->data_index = constants_->Add(data);
+    weights_->Store(method_, program_.view(entry.fqn), data, storage.owner,
+                    &*tensor);
   }
   SetIndex(input, draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block)));
   return true;
 }
 
-bool PlanEmitter::EmitOutputs() {
+std::string PlanEmitter::MakerOf(ValueId v) const {
+  const NodeId n = program_.value(v).def;
+  if (!n.valid()) return "an input";
+  const Node& node = program_.node(n);
+  if (node.kind != NodeKind::kDelegateCall) {
+    return std::string(program_.op_name(n));
+  }
+  return "region_" + std::to_string(node.delegate.index) + " (" +
+         delegates_[node.delegate.index].runtime_name + ")";
+}
+
+bool PlanEmitter::WriteStateBack() {
   const GraphId root = Program::kRoot;
   const NodeId output = program_.root().output;
   const auto args = program_.outputs(root);
@@ -318,8 +344,46 @@ bool PlanEmitter::EmitOutputs() {
       continue;
     }
     draft_.CallKernel("aten::copy_", {to, from, draft_.AddBool(false), to});
-    ++num_copied_back_;
+    const std::string name(
+        spec.state.valid() ? program_.view(program_.state.get(spec.state).fqn)
+                           : program_.view(program_.value(target).name));
+    copies_.push_back({name, BytesOf(draft_.tensor(to)).value_or(0),
+                       MakerOf(args[k].value())});
   }
+  return true;
+}
+
+void PlanEmitter::LeaveOutputsToCaller() {
+  std::vector<uint32_t> num_tensors(draft_.blocks.size());
+  for (const uint32_t block : draft_.block_of) {
+    if (block != PlanDraft::kNoBlock) ++num_tensors[block];
+  }
+  std::vector<bool> is_input(draft_.plan.values.size());
+  for (const int32_t v : draft_.plan.inputs) {
+    is_input[static_cast<size_t>(v)] = true;
+  }
+  for (size_t k = 0; k < draft_.plan.outputs.size(); ++k) {
+    const int32_t v = draft_.plan.outputs[k];
+    const uint32_t at = draft_.block_of[static_cast<size_t>(v)];
+    if (at == PlanDraft::kNoBlock) continue;
+    MemoryBlock& block = draft_.blocks[at];
+    if (block.is_foreign && !is_input[static_cast<size_t>(v)]) continue;
+    if (num_tensors[at] > 1 || block.is_state ||
+        is_input[static_cast<size_t>(v)]) {
+      notes_.push_back("output " + std::to_string(k) +
+                       " shares its memory with another tensor and stays "
+                       "where that is");
+      continue;
+    }
+    block.is_foreign = true;
+  }
+}
+
+bool PlanEmitter::EmitOutputs() {
+  if (!WriteStateBack()) return false;
+  const GraphId root = Program::kRoot;
+  const NodeId output = program_.root().output;
+  const auto args = program_.outputs(root);
   for (size_t k = 0; k < args.size(); ++k) {
     const OutputSpec& spec = program_.signature.outputs[k];
     if (IsMutation(spec)) continue;
@@ -341,6 +405,7 @@ bool PlanEmitter::EmitOutputs() {
     }
     draft_.plan.outputs.push_back(*index);
   }
+  if (!options_.plans_outputs) LeaveOutputsToCaller();
   return true;
 }
 
@@ -394,14 +459,15 @@ bool PlanEmitter::EmitView(GraphId graph, NodeId n) {
   const int32_t from = IndexOf(base);
   const PteTensor& source = draft_.tensor(from);
   const MemoryBlock& block = draft_.block(from);
-  const bool is_constant = block.is_foreign && source.data_index > 0;
+  const bool is_constant =
+      block.is_foreign && (source.is_constant() || source.is_external());
   const bool is_fixed =
       tensor->shape == PteShape::kStatic && source.shape == PteShape::kStatic;
   // Memory of the caller has no place that could be shared.
   if (block.is_foreign && !(is_constant && is_fixed)) {
     return EmitKernel(graph, n);
   }
-  if (is_constant) tensor->data_index = source.data_index;
+  if (is_constant) weights_->StoreView(source, &*tensor);
   const uint32_t at = draft_.block_of[static_cast<size_t>(from)];
   SetIndex(v, draft_.AddTensor(std::move(*tensor), at));
   if (is_fixed) return true;

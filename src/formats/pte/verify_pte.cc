@@ -32,6 +32,7 @@ class ProgramCheck {
     CheckNamedData();
     CheckMethods();
     for (const PtePlan& plan : program_.plans) CheckPlan(plan);
+    if (options_.lint) CheckSharedState(program_, diags_);
     return diags_.num_errors() == num_errors ? Status() : Status(Failure{});
   }
 
@@ -215,7 +216,7 @@ Status VerifyPtd(const PtdFile& data, Diagnostics& diags) {
       continue;
     }
     const uint64_t wanted = *pte::TensorBytes(layout.type, layout.sizes);
-    const uint64_t stored = data.segments[entry.segment].bytes.size();
+    const uint64_t stored = data.segments[entry.segment].size_bytes();
     if (wanted > stored) {
       // V-PTE-09
       diags.Error(Rule::kPte09, place)
