@@ -4,12 +4,14 @@
 #include "formats/pte/pte.h"
 #include "json_writer.h"
 #include "pte_calls.h"
+#include "pte_report.h"
 #include "pte_summary.h"
 #include "pte_verbs.h"
 #include "support/byte_text.h"
 #include "support/counted.h"
 #include "support/mapped_file.h"
 #include "verdict.h"
+#include "write_program.h"
 
 namespace tenon::tools {
 namespace {
@@ -279,6 +281,10 @@ ExitCode InfoPte(const CommandLine& line, Console& console) {
   }
   const auto program = ReadPte(file->bytes(), file, path, diags);
   if (!program) return Finish(diags, console);
+  if (line.Has("--svg") &&
+      !WriteTextFile(line.Get("--svg"), PteMemoryAsSvg(*program), diags)) {
+    return Finish(diags, console);
+  }
   const uint64_t file_bytes = file->bytes().size();
   console.Out(line.Has("--json") ? JsonInfo(*program, file_bytes)
                                  : PteTextInfo(*program, file_bytes).Write());

@@ -29,6 +29,7 @@ class ProgramCheck {
   Status Check() {
     const size_t num_errors = diags_.num_errors();
     CheckStoredData();
+    CheckDataFiles();
     CheckNamedData();
     CheckMethods();
     for (const PtePlan& plan : program_.plans) CheckPlan(plan);
@@ -76,6 +77,21 @@ class ProgramCheck {
       } else if (!keys.insert(data.key).second) {
         diags_.Error(Rule::kPte29)
             << "named data '" << data.key << "' is there twice";
+      } else if (external_.contains(data.key)) {
+        diags_.Error(Rule::kPte29)
+            << "named data '" << data.key << "' is in a data file, too";
+      }
+    }
+  }
+
+  // V-PTE-29: runtimes refuse data files with a key in common.
+  void CheckDataFiles() {
+    std::unordered_set<std::string_view> keys;
+    for (const PtdFile* file : options_.external_data) {
+      for (const PtdEntry& entry : file->entries) {
+        if (keys.insert(entry.key).second) continue;
+        diags_.Error(Rule::kPte29)
+            << "named data '" << entry.key << "' is in two data files";
       }
     }
   }
