@@ -51,12 +51,6 @@ std::string MethodText(const PteMethodReport& m, bool is_only) {
   return text;
 }
 
-uint64_t PlannedBytes(const PteExportReport& report) {
-  uint64_t bytes = 0;
-  for (const PteMethodReport& m : report.methods) bytes += m.arena_bytes;
-  return bytes;
-}
-
 std::string FileText(const PteExportReport& report) {
   std::string text;
   const bool has_regions =
@@ -69,8 +63,14 @@ std::string FileText(const PteExportReport& report) {
     text += "payloads: " + Count(report.payload_bytes, "byte") + ", and " +
             Count(report.named_bytes, "byte") + " that they ask for\n";
   }
-  text += "memory: " + Count(PlannedBytes(report), "byte") + " planned, " +
-          Count(report.constant_bytes, "byte") + " of constants, " +
+  text += "memory: ";
+  if (report.methods.size() == 1) {
+    text += Count(report.methods[0].arena_bytes, "byte") + " planned, ";
+  } else if (report.shared_bytes > 0) {
+    text += Count(report.shared_bytes, "byte") +
+            " for state in arena 2 of every method, ";
+  }
+  text += Count(report.constant_bytes, "byte") + " of constants, " +
           Count(report.state_bytes, "byte") + " of initial state\n";
   if (!report.data_path.empty()) {
     text += "data: " + Count(report.data_bytes, "byte") + " in " +

@@ -19,12 +19,6 @@ constexpr std::string_view kElementwise[] = {
 };
 constexpr std::string_view kIndexPut = "aten.index_put.default";
 
-bool IsMutation(const OutputSpec& spec) {
-  return spec.kind == OutputKind::kBufferMutation ||
-         spec.kind == OutputKind::kParameterMutation ||
-         spec.kind == OutputKind::kUserInputMutation;
-}
-
 // The root's input that a mutation output writes; invalid for other outputs.
 ValueId TargetOf(const Program& program, const OutputSpec& spec) {
   if (!IsMutation(spec)) return ValueId();
@@ -153,6 +147,12 @@ class InPlaceFinder {
 };
 
 }  // namespace
+
+bool IsMutation(const OutputSpec& spec) {
+  return spec.kind == OutputKind::kBufferMutation ||
+         spec.kind == OutputKind::kParameterMutation ||
+         spec.kind == OutputKind::kUserInputMutation;
+}
 
 bool WritesOverSelf(std::string_view op) {
   return op == kIndexPut ||

@@ -20,6 +20,9 @@
 
 namespace tenon::executorch {
 
+// Whether an output is what an input is after a call.
+bool IsMutation(const OutputSpec& spec);
+
 // By value: the root's input in whose memory a result lies; invalid: in none.
 std::vector<ValueId> FindInPlace(const Program& program);
 

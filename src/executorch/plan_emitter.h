@@ -71,12 +71,6 @@ class PlanEmitter {
   bool EmitInputs();
   bool EmitInput(uint32_t i);
   bool EmitState(ValueId input, StateId state, bool is_written);
-  bool EmitOutputs();
-  bool WriteStateBack();
-  // With outputs left to the caller: those that can be.
-  void LeaveOutputsToCaller();
-  // What made a value: "region_0 (XnnpackBackend)", or an operator.
-  std::string MakerOf(ValueId v) const;
   bool EmitGraph(GraphId graph);
   bool EmitNode(GraphId graph, NodeId n);
   bool EmitView(GraphId graph, NodeId n);
@@ -86,6 +80,14 @@ class PlanEmitter {
   std::optional<int32_t> NewResult(GraphId graph, NodeId n, ValueId v);
   // A number that instructions set.
   int32_t NewScalar(const Type& type);
+
+  // emit_outputs.cc
+  bool EmitOutputs();
+  bool WriteStateBack();
+  // With outputs left to the caller: those that can be.
+  void LeaveOutputsToCaller();
+  // What made a value: "region_0 (XnnpackBackend)", or an operator.
+  std::string MakerOf(ValueId v) const;
 
   // emit_kernel.cc: kernel calls and their arguments.
   bool EmitKernel(GraphId graph, NodeId n);
