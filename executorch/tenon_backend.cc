@@ -3,7 +3,8 @@
 // Loading this library registers the backend; the host needs nothing else. A
 // payload is text and is parsed once, constants are data that the .pte names
 // and stay where the host has them. A region's arguments are the tensors and
-// numbers of the call, its results are copied to the output tensors.
+// numbers of the call, its results are copied to the output tensors, but for
+// state that the region changes where it lies.
 #include <executorch/runtime/backend/interface.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
@@ -84,8 +85,10 @@ et::Error Store(const tenon::Tensor& from, executorch::aten::Tensor to) {
   if (resized != et::Error::Ok) return resized;
   auto target = Borrow(to);
   if (!target) return et::Error::InvalidType;
+  // A result in an argument's place: the host passes that argument as output.
+  const bool is_there = target->raw() == from.raw();
   if (from.is_contiguous() && target->is_contiguous()) {
-    std::memcpy(target->mutable_raw(), from.raw(), to.nbytes());
+    if (!is_there) std::memcpy(target->mutable_raw(), from.raw(), to.nbytes());
   } else {
     target->CopyFrom(from);
   }

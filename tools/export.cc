@@ -31,7 +31,8 @@ constexpr std::array kOwnOptions = {
     Option{"--report", 0, "FILE", "Writes the report as JSON to a file, too."},
     Option{"--dot", 0, "", "Writes the hybrid graph in Graphviz's language."},
     Option{"--svg", 0, "FILE",
-           "Writes a picture of the hybrid graph, by way of Graphviz."},
+           "Writes a picture of the hybrid graph, by way of Graphviz; of a "
+           ".pte, of its memory."},
     Option{"--time", 0, "", "Shows what each phase took."},
     Option{"--threads", 0, "N", "Threads of a backend. Default: 1."},
     Option{"--stop-after", 0,
@@ -45,11 +46,39 @@ constexpr std::array kOwnOptions = {
            "included, and reports the largest difference of each output, "
            "mutation and region; ends with 1 when one isn't tolerated."},
     Option{"--seed", 's', "S", "For --random-cut and --try. Default: 0."},
-    Option{"--bound", 0, "SYMBOL=MAX",
+    Option{"--bound", 0, "[METHOD:]SYMBOL=MAX",
            "The largest value of a size for backend portable, which plans "
-           "memory for it. Repeatable."},
+           "memory for it. Repeatable.",
+           true},
     Option{"--method", 'm', "NAME",
-           "The method to read. Default: 'model', or the only one."},
+           "The method to read. Default: 'model', or the only one; for a .pte, "
+           "all methods of an archive."},
+    Option{"--constant", 0, "NAME=VALUE",
+           "Adds a method to a .pte that returns what is given: 7, 0.5, true, "
+           "\"text\", @FILE.npy, @FILE.safetensors, or [..] of those. "
+           "Repeatable.",
+           true},
+    Option{"--share-state", 0, "FQN",
+           "Methods of a .pte that have this buffer have it in common: what "
+           "one writes, the others read. Repeatable.",
+           true},
+    Option{"--share-all-state", 0, "",
+           "Shares every buffer that one method writes and another one has."},
+    Option{"--weights-file", 0, "FILE.ptd",
+           "Keeps weights, and what delegates ask for, in a data file beside "
+           "the .pte."},
+    Option{"--inline", 0, "payloads|weights",
+           "Keeps delegates' payloads, or weights, in the .pte's tables "
+           "instead of segments. Runtimes from 1.5 on take no weights there. "
+           "Repeatable.",
+           true},
+    Option{"--compile-spec", 0, "[METHOD:]BACKEND.KEY=VALUE",
+           "A compile spec for a delegate's backend in a .pte. Repeatable.",
+           true},
+    Option{"--caller-owned", 0, "[METHOD:]WHICH",
+           "Plans no memory for a .pte's 'inputs' or 'outputs': the caller's "
+           "is used. Repeatable.",
+           true},
 };
 constexpr auto kOptions =
     JoinOptions(kBackendOptions, JoinOptions(kOwnOptions, kRewriteOptions));
@@ -95,6 +124,15 @@ ExitCode Run(const CommandLine& line, Console& console) {
     return FailUsage("option --output is missing: where to write", console);
   }
   if (IsForPortable(line)) return ExportToPte(line, console);
+  if (line.arguments().size() > 1) {
+    return FailUsage("only a .pte has several methods: --backend portable",
+                     console);
+  }
+  if (const auto option = OptionForPortable(line); !option.empty()) {
+    return FailUsage(
+        "option " + std::string(option) + " is for a .pte: --backend portable",
+        console);
+  }
   Diagnostics diags;
   const auto options = OptionsOf(line, console, diags);
   const auto context = std::make_shared<Context>();
@@ -154,15 +192,17 @@ ExitCode Run(const CommandLine& line, Console& console) {
 
 const Verb kExportVerb = {
     "export",
-    "FILE",
+    "FILE | NAME=FILE...",
     1,
-    1,
+    64,
     "cuts a program over backends and writes the hybrid",
     "Takes a program apart over backends and joins the pieces into one program "
     "that computes exactly the same: verify, partition, outline, compile, "
     "join, lift, prove, verify. The result must have the source's wiring "
     "digest; otherwise nothing is written and the first place where both part "
-    "is shown. Passes that change expressions come first, on request.",
+    "is shown. Passes that change expressions come first, on request. A .pte "
+    "may have several methods, NAME=FILE each, which share what weights they "
+    "have in common; METHOD: before an option's value says it of one of them.",
     "tenon export model.pt2 -o hybrid.pt2 --backend cpu\n"
     "tenon export model.pt2 -o same.pt2 --backend none --random-cut 3\n"
     "tenon export model.pt2 -o hybrid.pt2 -b cpu --deny aten.softmax "
@@ -172,7 +212,9 @@ const Verb kExportVerb = {
     "tenon export model.pt2 -o small.pt2 -b none --fold-constants "
     "--remove-dead-code\n"
     "tenon export model.pt2 -o gpu.pt2 -b none --device cuda:0\n"
-    "tenon export model.pt2 -o model.pte -b portable\n",
+    "tenon export model.pt2 -o model.pte -b portable\n"
+    "tenon export prefill=a.pt2 decode=b.pt2 -o llm.pte -b xnnpack,portable "
+    "--share-all-state\n",
     kOptions,
     Run};
 

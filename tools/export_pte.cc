@@ -1,18 +1,14 @@
 #include "export_pte.h"
 
 #include <algorithm>
-#include <charconv>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "executorch/delegate_regions.h"
 #include "executorch/export_pte.h"
-#include "passes/rewrite.h"
-#include "read_program.h"
-#include "rewrite_options.h"
-#include "support/counted.h"
+#include "pte_report.h"
+#include "pte_request.h"
 #include "verdict.h"
+#include "write_program.h"
 
 namespace tenon::tools {
 namespace {
@@ -21,8 +17,7 @@ constexpr std::string_view kPortable = "portable";
 
 // Options of the verb that say something about regions or .pt2 files.
 constexpr std::string_view kForOthers[] = {
-    "--no-fallback",    "--explain",       "--json",
-    "--report",         "--dot",           "--svg",
+    "--no-fallback",    "--explain",       "--dot",
     "--time",           "--threads",       "--stop-after",
     "--random-cut",     "--try",           "--seed",
     "--torch",          "--allow",         "--deny",
@@ -31,83 +26,33 @@ constexpr std::string_view kForOthers[] = {
     "--node-saving-ns", "--must-take-all",
 };
 
-std::string ReportText(const PteExportReport& report) {
-  std::string text = Count(report.num_nodes, "node") + " became " +
-                     Count(report.num_instructions, "instruction") +
-                     " of ExecuTorch's portable kernels\n";
-  for (size_t i = 0; i < report.regions.size(); ++i) {
-    text += "  region_" + std::to_string(i) + " (" + report.regions[i].backend +
-            "): " + Count(report.regions[i].num_nodes, "node") + "\n";
-  }
-  if (!report.regions.empty()) {
-    text += "payloads: " + Count(report.payload_bytes, "byte") + ", and " +
-            Count(report.named_bytes, "byte") + " that they ask for\n";
-  }
-  text += "memory: " + Count(report.arena_bytes, "byte") + " planned, " +
-          Count(report.constant_bytes, "byte") + " of constants, " +
-          Count(report.state_bytes, "byte") + " of initial state\n";
-  if (report.num_in_place + report.num_copied_back > 0) {
-    text += "state: " + Count(report.num_in_place, "mutation") + " in place, " +
-            std::to_string(report.num_copied_back) + " copied back\n";
-  }
-  for (const std::string& note : report.notes) text += "note: " + note + "\n";
-  return text;
-}
-
-// All of them, those with commas between, too.
-std::vector<std::string> BackendNames(const CommandLine& line) {
-  std::vector<std::string> names;
-  for (const std::string& list : line.GetAll("--backend")) {
-    for (size_t begin = 0; begin <= list.size();) {
-      const size_t comma = std::min(list.find(',', begin), list.size());
-      names.push_back(list.substr(begin, comma - begin));
-      begin = comma + 1;
-    }
-  }
-  return names;
-}
-
-// "s33=128", as often as wanted.
-Expected<PteExportOptions> OptionsOf(const CommandLine& line,
-                                     Diagnostics& diags) {
-  PteExportOptions options;
-  for (const std::string& text : line.GetAll("--bound")) {
-    const size_t equals = text.find('=');
-    const char* end = text.data() + text.size();
-    int64_t max = 0;
-    const auto [rest, code] =
-        equals == std::string::npos
-            ? std::from_chars_result{text.data(), std::errc::invalid_argument}
-            : std::from_chars(text.data() + equals + 1, end, max);
-    if (code != std::errc() || rest != end || max < 0) {
-      return diags.Error(Rule::kUsage)
-             << "'" << text << "' isn't of the form SYMBOL=MAX";
-    }
-    options.bounds[text.substr(0, equals)] = max;
-  }
-  return options;
+// The file's memory, as it lies there.
+Status WritePicture(const std::string& path, const std::string& picture,
+                    Diagnostics& diags) {
+  TENON_ASSIGN(const PteProgram program, ReadPte(path, diags));
+  return WriteTextFile(picture, PteMemoryAsSvg(program), diags);
 }
 
 }  // namespace
 
 bool IsForPortable(const CommandLine& line) {
-  const std::vector<std::string> names = BackendNames(line);
+  const std::vector<std::string> names = PteBackendNames(line);
   return std::find(names.begin(), names.end(), kPortable) != names.end();
+}
+
+std::string_view OptionForPortable(const CommandLine& line) {
+  constexpr std::string_view kOptions[] = {
+      "--constant", "--share-state",  "--share-all-state", "--weights-file",
+      "--inline",   "--compile-spec", "--caller-owned",
+  };
+  for (const std::string_view option : kOptions) {
+    if (line.Has(option)) return option;
+  }
+  return "";
 }
 
 ExitCode ExportToPte(const CommandLine& line, Console& console) {
   const std::string output = line.Get("--output");
-  std::vector<const Backend*> backends;
-  for (const std::string& name : BackendNames(line)) {
-    if (name == kPortable) continue;
-    backends.push_back(executorch::FindDelegateBackend(name));
-    if (backends.back() == nullptr) {
-      return FailUsage("backend '" + name +
-                           "' has no delegate in ExecuTorch; beside "
-                           "'portable' there are xnnpack, xnnpack_q8 and tenon",
-                       console);
-    }
-  }
   if (!output.ends_with(".pte")) {
     return FailUsage(
         "backend 'portable' writes a .pte; '" + output + "' isn't called so",
@@ -120,22 +65,19 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
         console);
   }
   Diagnostics diags;
-  const auto context = std::make_shared<Context>();
-  const auto rewrite = RewriteOptionsOf(line, context.get(), diags);
-  auto options = OptionsOf(line, diags);
-  if (!rewrite || !options) return Finish(diags, console);
-  ReadOptions read;
-  read.limits = line.read_limits();
-  read.method = line.Get("--method");
-  Expected<LoadedProgram> loaded =
-      ReadProgram(line.arguments()[0], context, read, diags);
-  if (!loaded) return Finish(diags, console);
-  if (!Rewrite(&loaded->program, *rewrite, diags)) {
+  const auto request = ReadPteRequest(line, diags);
+  if (!request) return Finish(diags, console);
+  const auto report = ExportPte(request->methods, output, request->file, diags);
+  if (!report) return Finish(diags, console);
+  if (line.Has("--svg") && !WritePicture(output, line.Get("--svg"), diags)) {
     return Finish(diags, console);
   }
-  options->backends = std::move(backends);
-  const auto report = ExportPte(loaded->program, output, *options, diags);
-  if (report) console.Out(ReportText(*report));
+  const std::string json = PteReportAsJson(*report);
+  if (line.Has("--report") &&
+      !WriteTextFile(line.Get("--report"), json, diags)) {
+    return Finish(diags, console);
+  }
+  console.Out(line.Has("--json") ? json : PteReportAsText(*report));
   return Finish(diags, console);
 }
 

@@ -1,6 +1,8 @@
 // `tenon export -b portable`: what the verb export does for a .pte.
 #pragma once
 
+#include <string_view>
+
 #include "command_line.h"
 #include "console.h"
 
@@ -8,6 +10,9 @@ namespace tenon::tools {
 
 // Whether the command line asks for ExecuTorch's portable kernels.
 bool IsForPortable(const CommandLine& line);
+
+// An option of the command line that only a .pte has; "" when there is none.
+std::string_view OptionForPortable(const CommandLine& line);
 
 ExitCode ExportToPte(const CommandLine& line, Console& console);
 

@@ -22,6 +22,7 @@ constexpr Option kOptions[] = {
     {"--method", 'm', "NAME",
      "The method to read. Default: 'model', or the only one."},
     {"--json", 0, "", "Writes JSON, with every input and operator."},
+    {"--svg", 0, "FILE", "Writes a picture of a .pte's memory, by method."},
 };
 
 // In the text, only the most frequent and the first ones.
@@ -394,6 +395,9 @@ std::string JsonInfo(const LoadedProgram& loaded, const Summary& summary,
 ExitCode Run(const CommandLine& line, Console& console) {
   const std::string& path = line.arguments()[0];
   if (IsPte(path)) return InfoPte(line, console);
+  if (line.Has("--svg")) {
+    return FailUsage("option --svg is for a .pte", console);
+  }
   Diagnostics diags;
   const Expected<SourceFile> source = OpenSource(line.arguments()[0], diags);
   if (!source) return Finish(diags, console);
@@ -437,6 +441,7 @@ const Verb kInfoVerb = {
     "it, and what a scan finds.",
     "tenon info model.pt2\n"
     "tenon info --json model.pt2\n"
+    "tenon info --svg memory.svg model.pte\n"
     "tenon info download.bin\n",
     kOptions,
     Run};

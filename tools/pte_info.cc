@@ -3,12 +3,15 @@
 
 #include "formats/pte/pte.h"
 #include "json_writer.h"
+#include "pte_calls.h"
+#include "pte_report.h"
 #include "pte_summary.h"
 #include "pte_verbs.h"
 #include "support/byte_text.h"
 #include "support/counted.h"
 #include "support/mapped_file.h"
 #include "verdict.h"
+#include "write_program.h"
 
 namespace tenon::tools {
 namespace {
@@ -38,9 +41,10 @@ class PteTextInfo {
     Line("schema", std::to_string(program_.version));
     for (const PtePlan& plan : program_.plans) {
       WriteMethod(Summarise(program_, plan));
+      WriteConvention(plan);
     }
     WriteData();
-    WriteHowToCall();
+    for (const PtePlan& plan : program_.plans) WriteHowToCall(plan);
     return std::move(out_);
   }
 
@@ -100,19 +104,39 @@ class PteTextInfo {
     for (size_t i = 0; i < program_.segments.size(); ++i) {
       Line(i == 0 ? "segments" : "",
            std::to_string(i) + ": " +
-               ByteText(program_.segments[i].bytes.size()));
+               ByteText(program_.segments[i].size_bytes()));
     }
   }
 
-  void WriteHowToCall() {
-    if (program_.plans.empty()) return;
-    const std::string& method = program_.plans[0].name;
-    Line("python",
-         "executorch.runtime.Runtime.get().load_program(FILE)"
-         ".load_method(\"" +
-             method + "\").execute([INPUT, ...])");
-    Line("c++", "executorch::extension::Module(FILE).execute(\"" + method +
-                    "\", {INPUT, ...})");
+  void WriteConvention(const PtePlan& plan) {
+    const auto write = [&](std::string_view what,
+                           const std::vector<int32_t>& values) {
+      for (size_t i = 0; i < values.size(); ++i) {
+        Line("  " + std::string(what) + " " + std::to_string(i),
+             SlotOf(plan, values[i]).Describe());
+      }
+    };
+    write("input", plan.inputs);
+    write("output", plan.outputs);
+    if (!plan.convention) return;
+    if (!plan.convention->inputs.empty()) {
+      Line("  in spec", plan.convention->inputs);
+    }
+    if (!plan.convention->outputs.empty()) {
+      Line("  out spec", plan.convention->outputs);
+    }
+  }
+
+  void WriteLines(std::string_view name,
+                  const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) {
+      Line(name, line);
+      name = "";
+    }
+  }
+  void WriteHowToCall(const PtePlan& plan) {
+    WriteLines("python", PythonCall(plan));
+    WriteLines("c++", CppCall(plan));
   }
 
   const PteProgram& program_;
@@ -137,11 +161,54 @@ void WriteTensorsJson(std::string_view key, const PteTensorSummary& t,
   json->EndObject();
 }
 
-void WriteMethodJson(const PteMethodSummary& m, JsonWriter* json) {
+void WriteSlotsJson(std::string_view key, const PtePlan& plan,
+                    const std::vector<int32_t>& values, JsonWriter* json) {
+  json->Key(key);
+  json->BeginArray();
+  for (const int32_t value : values) {
+    const PteSlot slot = SlotOf(plan, value);
+    json->BeginObject();
+    json->Member("kind", slot.kind);
+    if (slot.kind == "Tensor") {
+      json->Member("dtype", slot.dtype);
+      json->Key("sizes");
+      json->BeginArray();
+      for (const int32_t size : slot.sizes) json->Int(size);
+      json->EndArray();
+      json->Key("dim_order");
+      json->BeginArray();
+      for (const uint8_t dim : slot.dim_order) json->Uint(dim);
+      json->EndArray();
+      json->Member("bounded", slot.is_bounded);
+      json->Member("callers_memory", slot.is_callers);
+    } else {
+      json->Member("value", slot.value);
+    }
+    json->EndObject();
+  }
+  json->EndArray();
+}
+
+void WriteConventionJson(const PtePlan& plan, JsonWriter* json) {
+  json->Key("convention");
+  json->BeginObject();
+  WriteSlotsJson("inputs", plan, plan.inputs, json);
+  WriteSlotsJson("outputs", plan, plan.outputs, json);
+  const PteConvention convention = plan.convention.value_or(PteConvention());
+  json->Member("in_spec", convention.inputs);
+  json->Member("out_spec", convention.outputs);
+  WriteStrings("python", PythonCall(plan), json);
+  WriteStrings("cpp", CppCall(plan), json);
+  json->EndObject();
+}
+
+void WriteMethodJson(const PtePlan& plan, const PteMethodSummary& m,
+                     JsonWriter* json) {
   json->BeginObject();
   json->Member("name", m.name);
   WriteStrings("inputs", m.inputs, json);
   WriteStrings("outputs", m.outputs, json);
+  WriteConventionJson(plan, json);
   json->Member("values", m.num_values);
   json->Member("instructions", m.num_instructions);
   json->Key("arenas");
@@ -184,7 +251,7 @@ std::string JsonInfo(const PteProgram& program, uint64_t file_bytes) {
   json.Key("methods");
   json.BeginArray();
   for (const PtePlan& plan : program.plans) {
-    WriteMethodJson(Summarise(program, plan), &json);
+    WriteMethodJson(plan, Summarise(program, plan), &json);
   }
   json.EndArray();
   json.Key("named_data");
@@ -193,8 +260,8 @@ std::string JsonInfo(const PteProgram& program, uint64_t file_bytes) {
   json.EndArray();
   json.Key("segments");
   json.BeginArray();
-  for (const FlatBlob& segment : program.segments) {
-    json.Uint(segment.bytes.size());
+  for (const PteSegment& segment : program.segments) {
+    json.Uint(segment.size_bytes());
   }
   json.EndArray();
   json.EndObject();
@@ -214,6 +281,10 @@ ExitCode InfoPte(const CommandLine& line, Console& console) {
   }
   const auto program = ReadPte(file->bytes(), file, path, diags);
   if (!program) return Finish(diags, console);
+  if (line.Has("--svg") &&
+      !WriteTextFile(line.Get("--svg"), PteMemoryAsSvg(*program), diags)) {
+    return Finish(diags, console);
+  }
   const uint64_t file_bytes = file->bytes().size();
   console.Out(line.Has("--json") ? JsonInfo(*program, file_bytes)
                                  : PteTextInfo(*program, file_bytes).Write());

@@ -19,13 +19,13 @@ std::string TypeOf(const PtePlan& plan, int32_t value) {
   }
   const std::string text = PrintValue(plan.values[value]);
   if (plan.values[value].tensor() == nullptr) return text;
-  return text.substr(0, text.find("], ") + 1);
+  return text.substr(0, text.find(']') + 1);
 }
 
 uint64_t PayloadBytes(const PteProgram& program, const PtePayloadRef& ref) {
   if (ref.place == PtePayloadPlace::kSegment) {
     return ref.index < program.segments.size()
-               ? program.segments[ref.index].bytes.size()
+               ? program.segments[ref.index].size_bytes()
                : 0;
   }
   return ref.index < program.inline_payloads.size()

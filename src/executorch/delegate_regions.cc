@@ -7,6 +7,7 @@
 #include "ir/clone.h"
 #include "link/join.h"
 #include "link/outline.h"
+#include "link/replaceable.h"
 #include "partition/partition.h"
 #include "tenon_delegate/tenon_delegate.h"
 #include "xnnpack/stored_tensor.h"
@@ -46,6 +47,7 @@ class Cutter {
         diags_(diags) {}
 
   Expected<std::vector<DelegateRegion>> Run() {
+    const ReplaceableInputs replaceable(program_);
     PartitionOptions options;
     for (const Backend* backend : backends_) {
       options.backends.emplace_back().backend = backend;
@@ -64,7 +66,7 @@ class Cutter {
       Diagnostics reasons;
       auto compiled = plan.regions[i].backend->Compile(
           ExtractGraph(program_, outlined[i].child),
-          OptionsFor(outlined[i].call), reasons);
+          OptionsFor(outlined[i].call, replaceable), reasons);
       if (!compiled) {
         notes_.push_back(cut[i].name +
                          " stays with the kernels: " + reasons.FirstError());
@@ -82,8 +84,10 @@ class Cutter {
   }
 
  private:
-  BackendOptions OptionsFor(NodeId call) const {
+  BackendOptions OptionsFor(NodeId call,
+                            const ReplaceableInputs& replaceable) const {
     BackendOptions options;
+    options.replaceable = replaceable.Of(program_, call);
     const auto args = program_.args(call);
     for (uint32_t i = 0; i < args.size(); ++i) {
       if (!args[i].is_value()) continue;

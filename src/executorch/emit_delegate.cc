@@ -1,5 +1,8 @@
 // Calls of delegates, and what their payloads are to the file.
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
 
 #include "executorch/plan_emitter.h"
 
@@ -30,15 +33,32 @@ bool PlanEmitter::EmitDelegate(GraphId graph, NodeId n) {
       return Refuse(graph, n, Rule::kUnsupported,
                     "a delegate that gives a number");
     }
-    const auto index = NewResult(graph, n, v);
-    if (!index) return false;
-    call.args.push_back(*index);
+    // A result that takes an argument's place is that argument: the delegate
+    // writes there, and nothing is copied.
+    const auto write = std::find_if(
+        region.compiled.writes.begin(), region.compiled.writes.end(),
+        [&](const DeclaredWrite& w) { return w.output == i; });
+    if (write != region.compiled.writes.end()) {
+      SetIndex(v, IndexOf(args[write->input].value()));
+    } else if (!NewResult(graph, n, v)) {
+      return false;
+    }
+    call.args.push_back(IndexOf(v));
   }
   PteDelegate delegate;
   delegate.backend = region.runtime_name;
   // Which payload: PlanEmitter's caller puts them into the file, in order.
   delegate.payload.place = PtePayloadPlace::kInline;
   delegate.payload.index = node.delegate.index;
+  for (const PteBackendOption& option : options_.backend_options) {
+    if (RuntimeNameOf(option.backend) != region.runtime_name) continue;
+    const auto value = std::make_shared<const std::string>(option.value);
+    PteCompileSpec spec;
+    spec.key = option.key;
+    spec.value.bytes = AsBytes(*value);
+    spec.value.owner = value;
+    delegate.specs.push_back(std::move(spec));
+  }
   draft_.plan.delegates.push_back(std::move(delegate));
   draft_.instructions().push_back({std::move(call)});
   return true;

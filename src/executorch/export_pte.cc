@@ -1,15 +1,19 @@
 #include "executorch/export_pte.h"
 
 #include <algorithm>
-#include <map>
-#include <memory>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
+#include "executorch/constant_method.h"
 #include "executorch/delegate_regions.h"
+#include "executorch/export_request.h"
 #include "executorch/in_place.h"
+#include "executorch/payloads.h"
 #include "executorch/plan_emitter.h"
+#include "executorch/shared_state.h"
 #include "executorch/stored_data.h"
+#include "executorch/weights.h"
 #include "formats/pt2/write_model.h"
 #include "formats/pte/kernels.h"
 #include "formats/pte/verify_pte.h"
@@ -25,7 +29,6 @@ namespace {
 
 using namespace executorch;  // NOLINT: this folder's own names
 
-constexpr uint64_t kConstantAlignment = 16;
 // What folding may add to the file: a constant is loaded with the file, a node
 // runs at every call.
 constexpr uint64_t kMaxFoldGrowthBytes = uint64_t{1} << 20;
@@ -83,14 +86,23 @@ uint64_t ArenaBytes(const PtePlan& plan) {
 }
 
 // Findings about memory are mistakes of ours, whatever the rule's severity.
-Status VerifyWritten(const PteProgram& program, Diagnostics& diags) {
+bool IsOurMistake(Rule rule) {
+  return rule == Rule::kLintPte02 || rule == Rule::kLintPte08;
+}
+
+Status VerifyWritten(const PteProgram& program, const PtdFile* data,
+                     Diagnostics& diags) {
   PteVerifyOptions options;
   options.lint = true;
+  if (data != nullptr) {
+    TENON_TRY(VerifyPtd(*data, diags));
+    options.external_data.push_back(data);
+  }
   Diagnostics found;
   const Status status = VerifyPte(program, options, found);
   for (const Diagnostic& d : found.all()) {
     if (d.severity == Severity::kError) diags.Report(d);
-    if (d.severity == Severity::kWarning && d.rule == Rule::kLintPte02) {
+    if (d.severity == Severity::kWarning && IsOurMistake(d.rule)) {
       Diagnostic error = d;
       error.severity = Severity::kError;
       diags.Report(std::move(error));
@@ -99,142 +111,264 @@ Status VerifyWritten(const PteProgram& program, Diagnostics& diags) {
   return status && !diags.has_errors() ? Status() : Failure{};
 }
 
-Status Fold(Program* lowered, bool keeps_weights, Diagnostics& diags) {
+Expected<Program> Lower(const Program& program, std::vector<std::string>* notes,
+                        Diagnostics& diags) {
+  Program lowered = program.Clone();
+  TENON_ASSIGN(const LowerReport lower, LowerProgram(&lowered, diags));
+  *notes = lower.notes;
+  return lowered;
+}
+
+Status FoldAndPrune(const SharedNames& shared, bool keeps_weights,
+                    Program* lowered, Diagnostics& diags) {
   FoldConstantsOptions fold;
   fold.weights = true;
   fold.max_growth_bytes = kMaxFoldGrowthBytes;
   if (keeps_weights) fold.keeps = xnnpack::MayDequantizeWeight;
-  TENON_TRY(FoldConstants(lowered, fold, diags));
+  {
+    const UnchangedState unchanged(shared, lowered);
+    TENON_TRY(FoldConstants(lowered, fold, diags));
+  }
   RemoveDeadCode(lowered);
   return {};
 }
 
 // What backends may take stays as they know it.
-Expected<Program> LowerAndFold(const Program& program, bool has_backends,
-                               PteExportReport* report, Diagnostics& diags) {
-  Program lowered = program.Clone();
-  TENON_ASSIGN(const LowerReport lower, LowerProgram(&lowered, diags));
-  report->notes = lower.notes;
-  if (!has_backends) TENON_TRY(LowerLeftovers(&lowered, diags));
-  TENON_TRY(Fold(&lowered, has_backends, diags));
-  CopyOldState(&lowered);
-  TENON_TRY(Verify(lowered, VerifyOptions(), diags));
-  return lowered;
-}
-
-// What no backend took, as kernels know it.
-Status LowerRest(Program* lowered, Diagnostics& diags) {
-  TENON_TRY(LowerLeftovers(lowered, diags));
-  TENON_TRY(Fold(lowered, false, diags));
+Status Fold(const SharedNames& shared, bool has_backends, Program* lowered,
+            Diagnostics& diags) {
+  if (!has_backends) TENON_TRY(LowerLeftovers(lowered, diags));
+  TENON_TRY(FoldAndPrune(shared, has_backends, lowered, diags));
+  CopyOldState(lowered);
   return Verify(*lowered, VerifyOptions(), diags);
 }
 
-// Payloads, and what they ask for, as segments of the file. The plan's
-// delegates know their regions by number so far.
-void AddPayloads(const std::vector<DelegateRegion>& regions, PtePlan* plan,
-                 PteProgram* out, PteExportReport* report) {
-  std::map<std::string, uint32_t> names;
-  for (PteDelegate& delegate : plan->delegates) {
-    const CompiledRegion& compiled = regions[delegate.payload.index].compiled;
-    const auto bytes =
-        std::make_shared<const std::vector<std::byte>>(compiled.payload);
-    delegate.payload.place = PtePayloadPlace::kSegment;
-    delegate.payload.index = static_cast<uint32_t>(out->segments.size());
-    out->segments.push_back({*bytes, bytes, kPteSegmentAlignment});
-    report->payload_bytes += bytes->size();
-    for (const NamedBytes& named : compiled.named_data) {
-      const auto [at, is_new] =
-          names.emplace(named.key, static_cast<uint32_t>(out->segments.size()));
-      if (!is_new) continue;
-      out->segments.push_back({named.bytes, named.owner, kPteSegmentAlignment});
-      out->named_data.push_back({named.key, at->second});
-      report->named_bytes += named.bytes.size();
-    }
-  }
+// What no backend took, as kernels know it.
+Status LowerRest(const SharedNames& shared, Program* lowered,
+                 Diagnostics& diags) {
+  TENON_TRY(LowerLeftovers(lowered, diags));
+  TENON_TRY(FoldAndPrune(shared, false, lowered, diags));
+  return Verify(*lowered, VerifyOptions(), diags);
 }
 
 // XNNPACK's kernels read up to as much behind their tensors.
 constexpr int64_t kOverReadBytes = 64;
 
+bool OverReads(const PtePlan& plan) {
+  return std::any_of(plan.delegates.begin(), plan.delegates.end(),
+                     [](const PteDelegate& d) {
+                       return d.backend == RuntimeNameOf("xnnpack");
+                     });
+}
+
+// Methods that share memory have arenas of one size.
+void AddOverRead(std::vector<PtePlan>* plans) {
+  constexpr size_t kStateArena = 2;
+  const bool any = std::any_of(plans->begin(), plans->end(), OverReads);
+  for (PtePlan& plan : *plans) {
+    if (OverReads(plan)) plan.arena_bytes[1] += kOverReadBytes;
+    if (any && plan.arena_bytes.size() > kStateArena) {
+      plan.arena_bytes[kStateArena] += kOverReadBytes;
+    }
+  }
+}
+
+// All methods of one file, step by step.
+class FileMaker {
+ public:
+  FileMaker(std::span<const PteMethod> methods, const PteFileOptions& options,
+            PteExportReport* report, Diagnostics& diags)
+      : methods_(methods),
+        options_(options),
+        report_(*report),
+        diags_(diags),
+        weights_(options.weights) {}
+
+  Expected<MadePte> Make() {
+    TENON_TRY(CheckRequest(methods_, options_, diags_));
+    report_.methods.resize(methods_.size());
+    for (size_t m = 0; m < methods_.size(); ++m) TENON_TRY(LowerMethod(m));
+    TENON_ASSIGN(shared_,
+                 FindSharedState(methods_, lowered_, options_, diags_));
+    for (size_t m = 0; m < methods_.size(); ++m) TENON_TRY(FoldAndCut(m));
+    state_ = PlaceState(lowered_, shared_);
+    for (size_t m = 0; m < methods_.size(); ++m) TENON_TRY(EmitMethod(m));
+    AddOverRead(&made_.program.plans);
+    for (const PteConstantMethod& method : options_.constants) {
+      TENON_ASSIGN(PtePlan plan, MakeConstantMethod(method, &weights_, diags_));
+      made_.program.plans.push_back(std::move(plan));
+    }
+    TENON_TRY(AddData());
+    ReportWhole();
+    const PtdFile* data = made_.data ? &*made_.data : nullptr;
+    TENON_TRY(VerifyWritten(made_.program, data, diags_));
+    return std::move(made_);
+  }
+
+ private:
+  Status LowerMethod(size_t m) {
+    const PteMethod& method = methods_[m];
+    PteMethodReport& report = report_.methods[m];
+    report.name = method.name;
+    report.num_nodes =
+        static_cast<uint32_t>(method.program->CountNodes(Program::kRoot));
+    TENON_ASSIGN(Program lowered,
+                 Lower(*method.program, &report.notes, diags_));
+    lowered_.push_back(std::move(lowered));
+    return {};
+  }
+
+  Status FoldAndCut(size_t m) {
+    PteMethodReport& report = report_.methods[m];
+    Program& lowered = lowered_[m];
+    const bool has_backends = !methods_[m].options.backends.empty();
+    TENON_TRY(Fold(shared_, has_backends, &lowered, diags_));
+    std::vector<DelegateRegion> regions;
+    {
+      const UnchangedState unchanged(shared_, &lowered);
+      TENON_ASSIGN(regions,
+                   CutForDelegates(&lowered, methods_[m].options.backends,
+                                   &report.notes, diags_));
+    }
+    for (const DelegateRegion& region : regions) {
+      report.regions.push_back({region.runtime_name, region.num_nodes});
+    }
+    if (has_backends) TENON_TRY(LowerRest(shared_, &lowered, diags_));
+    TENON_TRY(CheckKernels(lowered, diags_));
+    regions_.push_back(std::move(regions));
+    return {};
+  }
+
+  Status EmitMethod(size_t m) {
+    const PteMethod& method = methods_[m];
+    const Program& lowered = lowered_[m];
+    PteMethodReport& report = report_.methods[m];
+    PlanEmitter emitter({method.name, lowered, regions_[m], method.options,
+                         state_.empty() ? nullptr : &state_[m]},
+                        &weights_, &mutable_data_, diags_);
+    TENON_ASSIGN(PtePlan plan, emitter.Emit());
+    PteConvention convention;
+    if (lowered.in_spec) convention.inputs = PrintTreeSpec(*lowered.in_spec);
+    if (lowered.out_spec) {
+      convention.outputs = PrintTreeSpec(*lowered.out_spec);
+    }
+    plan.convention = std::move(convention);
+    report.num_instructions =
+        static_cast<uint32_t>(plan.chains[0].instructions.size());
+    report.num_in_place = emitter.num_in_place();
+    report.copies = emitter.copies();
+    report.notes.insert(report.notes.end(), emitter.notes().begin(),
+                        emitter.notes().end());
+    report.arena_bytes = ArenaBytes(plan);
+    report.peak_live_bytes = emitter.peak_live_bytes();
+    made_.program.plans.push_back(std::move(plan));
+    return {};
+  }
+
+  // Segments: constants, initial state, payloads, what payloads ask for.
+  Status AddData() {
+    PteProgram& program = made_.program;
+    // What payloads ask for goes to the weights, too, and is known afterwards.
+    weights_.AddConstantsTo(&program, &report_);
+    if (!mutable_data_.empty()) {
+      PteSubsegments initial;
+      initial.segment = static_cast<uint32_t>(program.segments.size());
+      initial.offsets = mutable_data_.offsets();
+      program.mutable_data.push_back(std::move(initial));
+      report_.state_bytes = mutable_data_.size_bytes();
+      program.segments.push_back(mutable_data_.TakeSegment());
+    }
+    Payloads payloads(options_.inline_payloads, &program);
+    for (size_t m = 0; m < methods_.size(); ++m) {
+      TENON_TRY(payloads.Add(regions_[m], &weights_, &program.plans[m],
+                             &report_, diags_));
+    }
+    weights_.AddNamedDataTo(&program, &report_);
+    made_.data = weights_.TakeDataFile(&report_);
+    return {};
+  }
+
+  void ReportWhole() {
+    report_.num_constant_methods =
+        static_cast<uint32_t>(options_.constants.size());
+    report_.shared_state.assign(shared_.begin(), shared_.end());
+    if (!state_.empty()) report_.shared_bytes = state_[0].size_bytes;
+    if (made_.data) report_.data_path = options_.data_path;
+  }
+
+  const std::span<const PteMethod> methods_;
+  const PteFileOptions& options_;
+  PteExportReport& report_;
+  Diagnostics& diags_;
+  SharedNames shared_;
+  std::vector<Program> lowered_;  // by method
+  std::vector<std::vector<DelegateRegion>> regions_;
+  std::vector<StateArena> state_;  // by method, or none
+  Weights weights_;
+  StoredData mutable_data_{1};
+  MadePte made_;
+};
+
 }  // namespace
 
-Expected<Program> LowerForPte(const Program& program, PteExportReport* report,
-                              Diagnostics& diags) {
-  TENON_ASSIGN(Program lowered, LowerAndFold(program, false, report, diags));
+uint64_t PteMethodReport::copied_bytes() const {
+  return std::accumulate(
+      copies.begin(), copies.end(), uint64_t{0},
+      [](uint64_t sum, const PteStateCopy& c) { return sum + c.bytes; });
+}
+
+Expected<Program> LowerForPte(const Program& program, Diagnostics& diags) {
+  std::vector<std::string> notes;
+  TENON_ASSIGN(Program lowered, Lower(program, &notes, diags));
+  TENON_TRY(Fold({}, false, &lowered, diags));
   TENON_TRY(CheckKernels(lowered, diags));
   return lowered;
+}
+
+Expected<MadePte> MakePte(std::span<const PteMethod> methods,
+                          const PteFileOptions& options,
+                          PteExportReport* report, Diagnostics& diags) {
+  return FileMaker(methods, options, report, diags).Make();
 }
 
 Expected<PteProgram> MakePte(const Program& program,
                              const PteExportOptions& options,
                              PteExportReport* report, Diagnostics& diags) {
-  report->num_nodes = static_cast<uint32_t>(program.CountNodes(Program::kRoot));
-  const bool has_backends = !options.backends.empty();
-  TENON_ASSIGN(Program lowered,
-               LowerAndFold(program, has_backends, report, diags));
-  TENON_ASSIGN(
-      const std::vector<DelegateRegion> regions,
-      CutForDelegates(&lowered, options.backends, &report->notes, diags));
-  for (const DelegateRegion& region : regions) {
-    report->regions.push_back({region.runtime_name, region.num_nodes});
-  }
-  if (has_backends) TENON_TRY(LowerRest(&lowered, diags));
-  TENON_TRY(CheckKernels(lowered, diags));
-  StoredData constants(kConstantAlignment);
-  StoredData mutable_data(1);
-  PlanEmitter emitter(lowered, regions, options.bounds, &constants,
-                      &mutable_data, diags);
-  TENON_ASSIGN(PtePlan plan, emitter.Emit());
-  PteConvention convention;
-  if (program.in_spec) convention.inputs = PrintTreeSpec(*program.in_spec);
-  if (program.out_spec) convention.outputs = PrintTreeSpec(*program.out_spec);
-  plan.convention = std::move(convention);
-  report->num_instructions =
-      static_cast<uint32_t>(plan.chains[0].instructions.size());
-  report->num_in_place = emitter.num_in_place();
-  report->num_copied_back = emitter.num_copied_back();
-  report->arena_bytes = ArenaBytes(plan);
-  report->peak_live_bytes = emitter.peak_live_bytes();
-  const bool over_reads = std::any_of(
-      plan.delegates.begin(), plan.delegates.end(), [](const PteDelegate& d) {
-        return d.backend == RuntimeNameOf("xnnpack");
-      });
-  if (over_reads) plan.arena_bytes.back() += kOverReadBytes;
+  const PteMethod method = {"forward", &program, options};
+  TENON_ASSIGN(MadePte made,
+               MakePte(std::span(&method, 1), PteFileOptions(), report, diags));
+  return std::move(made.program);
+}
 
-  PteProgram out;
-  PteSubsegments entries;
-  entries.offsets = constants.offsets();
-  out.constants = std::move(entries);
-  out.segments.push_back(constants.TakeSegment());
-  report->constant_bytes = out.segments.back().bytes.size();
-  if (!mutable_data.empty()) {
-    PteSubsegments initial;
-    initial.segment = 1;
-    initial.offsets = mutable_data.offsets();
-    out.mutable_data.push_back(std::move(initial));
-    out.segments.push_back(mutable_data.TakeSegment());
-    report->state_bytes = out.segments.back().bytes.size();
+Expected<PteExportReport> ExportPte(std::span<const PteMethod> methods,
+                                    const std::string& path,
+                                    const PteFileOptions& options,
+                                    Diagnostics& diags) {
+  PteExportReport report;
+  TENON_ASSIGN(const MadePte made, MakePte(methods, options, &report, diags));
+  PteWriteOptions write;
+  if (made.data) {
+    write.data = &*made.data;
+    write.data_path = options.data_path;
   }
-  AddPayloads(regions, &plan, &out, report);
-  out.plans.push_back(std::move(plan));
-  TENON_TRY(VerifyWritten(out, diags));
-  return out;
+  write.check = [&](const std::string& written,
+                    const std::string& data_path) -> Status {
+    std::optional<PtdFile> data;
+    if (!data_path.empty()) {
+      TENON_ASSIGN(data, ReadPtd(data_path, diags));
+    }
+    TENON_ASSIGN(const PteProgram back, ReadPte(written, diags));
+    return VerifyWritten(back, data ? &*data : nullptr, diags);
+  };
+  TENON_TRY(WritePte(made.program, path, write, diags));
+  return report;
 }
 
 Expected<PteExportReport> ExportPte(const Program& program,
                                     const std::string& path,
                                     const PteExportOptions& options,
                                     Diagnostics& diags) {
-  PteExportReport report;
-  TENON_ASSIGN(const PteProgram made,
-               MakePte(program, options, &report, diags));
-  PteWriteOptions write;
-  write.check = [&](const std::string& written) -> Status {
-    TENON_ASSIGN(const PteProgram back, ReadPte(written, diags));
-    return VerifyWritten(back, diags);
-  };
-  TENON_TRY(WritePte(made, path, write, diags));
-  return report;
+  const PteMethod method = {"forward", &program, options};
+  return ExportPte(std::span(&method, 1), path, PteFileOptions(), diags);
 }
 
 }  // namespace tenon

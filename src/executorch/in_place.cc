@@ -19,12 +19,6 @@ constexpr std::string_view kElementwise[] = {
 };
 constexpr std::string_view kIndexPut = "aten.index_put.default";
 
-bool IsMutation(const OutputSpec& spec) {
-  return spec.kind == OutputKind::kBufferMutation ||
-         spec.kind == OutputKind::kParameterMutation ||
-         spec.kind == OutputKind::kUserInputMutation;
-}
-
 // The root's input that a mutation output writes; invalid for other outputs.
 ValueId TargetOf(const Program& program, const OutputSpec& spec) {
   if (!IsMutation(spec)) return ValueId();
@@ -80,14 +74,21 @@ class InPlaceFinder {
   // lies there then.
   bool Fits(ValueId v, ValueId target, std::vector<ValueId>* chain) {
     const NodeId n = program_.value(v).def;
-    if (v == target || !n.valid() || place_[v.index].valid() ||
-        program_.node(n).kind != NodeKind::kOp ||
-        program_.schema(n) == nullptr || program_.op_name(n) == kView ||
-        program_.node(n).results.count != 1) {
-      return false;
-    }
+    if (v == target || !n.valid() || place_[v.index].valid()) return false;
     const Type &a = program_.type(v), &b = program_.type(target);
     if (a.dtype != b.dtype || a.sizes != b.sizes || !a.has_static_sizes()) {
+      return false;
+    }
+    // A delegate's steps are its own matter, so that it must not read what it
+    // writes over.
+    if (program_.node(n).kind == NodeKind::kDelegateCall) {
+      if (!IsReadBefore(target, n, false)) return false;
+      chain->push_back(v);
+      return true;
+    }
+    if (program_.node(n).kind != NodeKind::kOp ||
+        program_.schema(n) == nullptr || program_.op_name(n) == kView ||
+        program_.node(n).results.count != 1) {
       return false;
     }
     const auto args = program_.args(n);
@@ -146,6 +147,12 @@ class InPlaceFinder {
 };
 
 }  // namespace
+
+bool IsMutation(const OutputSpec& spec) {
+  return spec.kind == OutputKind::kBufferMutation ||
+         spec.kind == OutputKind::kParameterMutation ||
+         spec.kind == OutputKind::kUserInputMutation;
+}
 
 bool WritesOverSelf(std::string_view op) {
   return op == kIndexPut ||

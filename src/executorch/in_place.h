@@ -8,8 +8,10 @@
 // A new state needs no copy when, by the time that its node runs, nothing reads
 // the old one any more. The old state, and what views show of it, must be read
 // by earlier nodes only, or by the node itself where its kernel reads every
-// element before it writes it. Chains of updates lie in one place; where the
-// last can't, none does, and the state is copied back at the end (M-2, M-3).
+// element before it writes it; a delegate never writes over what it reads,
+// unless it says so itself (CompiledRegion::writes). Chains of updates lie in
+// one place; where the last can't, none does, and the state is copied back at
+// the end (M-2, M-3).
 #pragma once
 
 #include <vector>
@@ -17,6 +19,9 @@
 #include "ir/program.h"
 
 namespace tenon::executorch {
+
+// Whether an output is what an input is after a call.
+bool IsMutation(const OutputSpec& spec);
 
 // By value: the root's input in whose memory a result lies; invalid: in none.
 std::vector<ValueId> FindInPlace(const Program& program);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +21,8 @@ struct MemoryBlock {
   uint64_t size_bytes = 0;
   // Holds its bytes from one call to the next.
   bool is_state = false;
+  // Of state that lies in an arena of its own: where there.
+  std::optional<uint64_t> state_offset;
   // Memory of the caller, or of a constant: not planned.
   bool is_foreign = false;
   // Holds its bytes from one turn of the loop around it to the next.

@@ -19,12 +19,6 @@ constexpr int32_t kNoValue = -1;
 constexpr int64_t kMaxSize = INT32_MAX;
 constexpr size_t kMaxRank = 16;
 
-bool IsMutation(const OutputSpec& spec) {
-  return spec.kind == OutputKind::kBufferMutation ||
-         spec.kind == OutputKind::kParameterMutation ||
-         spec.kind == OutputKind::kUserInputMutation;
-}
-
 }  // namespace
 
 std::optional<PteScalarType> ToPteType(DType dtype) {
@@ -38,27 +32,28 @@ std::optional<PteScalarType> ToPteType(DType dtype) {
   return std::nullopt;
 }
 
-PlanEmitter::PlanEmitter(const Program& program,
-                         const std::vector<DelegateRegion>& delegates,
-                         const std::map<std::string, int64_t>& limits,
-                         StoredData* constants, StoredData* mutable_data,
-                         Diagnostics& diags)
-    : program_(program),
-      delegates_(delegates),
-      absorbed_(FindAbsorbed(program, delegates)),
-      constants_(constants),
+PlanEmitter::PlanEmitter(const Source& source, Weights* weights,
+                         StoredData* mutable_data, Diagnostics& diags)
+    : program_(source.program),
+      delegates_(source.delegates),
+      options_(source.options),
+      state_(source.state),
+      method_(source.method),
+      absorbed_(FindAbsorbed(program_, delegates_)),
+      weights_(weights),
       mutable_data_(mutable_data),
       diags_(diags),
-      bounds_(program),
-      index_of_(program.num_values(), kNoValue),
-      target_of_(program.num_values(), kNoValue),
-      in_place_(FindInPlace(program)) {
-  ExprPool& exprs = program.context().exprs;
+      bounds_(program_),
+      index_of_(program_.num_values(), kNoValue),
+      target_of_(program_.num_values(), kNoValue),
+      in_place_(FindInPlace(program_)) {
+  ExprPool& exprs = program_.context().exprs;
+  const std::map<std::string, int64_t>& limits = options_.bounds;
   std::map<std::string, int64_t> left = limits;
   for (size_t i = 0; i < exprs.size(); ++i) {
     const Expr& e = exprs.get(ExprId(i));
     if (e.kind != ExprKind::kSymbol) continue;
-    const std::string name(program.view(e.text));
+    const std::string name(program_.view(e.text));
     const auto limit = limits.find(name);
     if (limit == limits.end()) continue;
     bounds_.Limit(ExprId(i), limit->second);
@@ -71,13 +66,15 @@ PlanEmitter::PlanEmitter(const Program& program,
 }
 
 Expected<PtePlan> PlanEmitter::Emit() {
-  draft_.plan.name = "forward";
+  draft_.plan.name = method_;
   if (diags_.has_errors() || !EmitInputs() || !EmitGraph(Program::kRoot) ||
       !EmitOutputs()) {
     TENON_ASSERT(diags_.has_errors(), "a plan that isn't written says why");
     return Failure{};
   }
-  TENON_ASSIGN(peak_live_bytes_, PlaceBlocks(&draft_, diags_));
+  const auto state_bytes =
+      state_ == nullptr ? std::nullopt : std::optional(state_->size_bytes);
+  TENON_ASSIGN(peak_live_bytes_, PlaceBlocks(&draft_, state_bytes, diags_));
   return std::move(draft_.plan);
 }
 
@@ -193,6 +190,9 @@ bool PlanEmitter::EmitInput(uint32_t i) {
   const Place place = Place::Node(
       "input " + std::string(program_.view(program_.value(v).name)));
   if (spec.state.valid()) {
+    // What another method writes is state of this one, too.
+    is_written |=
+        state_ != nullptr && state_->offsets.contains(spec.state.index);
     const bool is_read = program_.value(v).num_uses > 0 && !absorbed_[v.index];
     if (!is_read && !is_written) return true;
     return EmitState(v, spec.state, is_written);
@@ -212,7 +212,7 @@ bool PlanEmitter::EmitInput(uint32_t i) {
       }
       block.size_bytes = *bytes;
       // What is written back must be the caller's memory, not a copy.
-      block.is_foreign = is_written;
+      block.is_foreign = is_written || !options_.plans_inputs;
       index = draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block));
       break;
     }
@@ -283,64 +283,21 @@ bool PlanEmitter::EmitState(ValueId input, StateId state, bool is_written) {
     PteTensorExtra extra;
     extra.name = std::string(program_.view(entry.fqn));
     tensor->extra = std::move(extra);
-    if (!data.empty()) tensor->data_index = mutable_data_->Add(data);
+    if (!data.empty()) {
+      tensor->data_index = mutable_data_->Add(data, storage.owner);
+    }
+    if (state_ != nullptr) {
+      const auto offset = state_->offsets.find(state.index);
+      TENON_ASSERT(offset != state_->offsets.end(),
+                   "state that is written has a place");
+      block.state_offset = offset->second;
+    }
   } else {
     block.is_foreign = true;
-    tensor->data_index = constants_->Add(data);
+    weights_->Store(method_, program_.view(entry.fqn), data, storage.owner,
+                    &*tensor);
   }
   SetIndex(input, draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block)));
-  return true;
-}
-
-bool PlanEmitter::EmitOutputs() {
-  const GraphId root = Program::kRoot;
-  const NodeId output = program_.root().output;
-  const auto args = program_.outputs(root);
-  // What is returned is read before state is copied back: nothing that is
-  // returned shows old state (CopyOldState).
-  for (size_t k = 0; k < args.size(); ++k) {
-    const OutputSpec& spec = program_.signature.outputs[k];
-    if (!IsMutation(spec)) continue;
-    ValueId target;
-    for (size_t i = 0; i < program_.signature.inputs.size(); ++i) {
-      const bool is_it = spec.state.valid()
-                             ? program_.signature.inputs[i].state == spec.state
-                             : spec.input == i;
-      if (is_it) target = program_.root().inputs[i];
-    }
-    if (!target.valid() || !args[k].is_value()) {
-      return Refuse(root, output, Rule::kUnsupported,
-                    "a mutation of something that is no tensor");
-    }
-    const int32_t from = IndexOf(args[k].value()), to = IndexOf(target);
-    if (from == to) {
-      if (args[k].value() != target) ++num_in_place_;
-      continue;
-    }
-    draft_.CallKernel("aten::copy_", {to, from, draft_.AddBool(false), to});
-    ++num_copied_back_;
-  }
-  for (size_t k = 0; k < args.size(); ++k) {
-    const OutputSpec& spec = program_.signature.outputs[k];
-    if (IsMutation(spec)) continue;
-    if (spec.kind != OutputKind::kUserOutput &&
-        spec.kind != OutputKind::kLossOutput) {
-      return Refuse(root, output, Rule::kUnsupported,
-                    "an output of kind '" + std::string(Name(spec.kind)) +
-                        "', which ExecuTorch doesn't have");
-    }
-    SchemaArg any;
-    any.type = SchemaType::kScalar;
-    const auto index = args[k].is_value()
-                           ? std::optional(IndexOf(args[k].value()))
-                           : EmitScalarArg(any, args[k]);
-    if (!index || *index == kNoValue) {
-      return Refuse(root, output, Rule::kUnsupported,
-                    "output " + std::to_string(k) +
-                        " is of a kind that ExecuTorch doesn't have");
-    }
-    draft_.plan.outputs.push_back(*index);
-  }
   return true;
 }
 
@@ -394,14 +351,15 @@ bool PlanEmitter::EmitView(GraphId graph, NodeId n) {
   const int32_t from = IndexOf(base);
   const PteTensor& source = draft_.tensor(from);
   const MemoryBlock& block = draft_.block(from);
-  const bool is_constant = block.is_foreign && source.data_index > 0;
+  const bool is_constant =
+      block.is_foreign && (source.is_constant() || source.is_external());
   const bool is_fixed =
       tensor->shape == PteShape::kStatic && source.shape == PteShape::kStatic;
   // Memory of the caller has no place that could be shared.
   if (block.is_foreign && !(is_constant && is_fixed)) {
     return EmitKernel(graph, n);
   }
-  if (is_constant) tensor->data_index = source.data_index;
+  if (is_constant) weights_->StoreView(source, &*tensor);
   const uint32_t at = draft_.block_of[static_cast<size_t>(from)];
   SetIndex(v, draft_.AddTensor(std::move(*tensor), at));
   if (is_fixed) return true;

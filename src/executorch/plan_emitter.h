@@ -20,9 +20,12 @@
 
 #include "diag/diagnostics.h"
 #include "executorch/delegate_regions.h"
+#include "executorch/export_pte.h"
 #include "executorch/plan_draft.h"
+#include "executorch/shared_state.h"
 #include "executorch/size_bounds.h"
 #include "executorch/stored_data.h"
+#include "executorch/weights.h"
 #include "ir/program.h"
 #include "support/expected.h"
 
@@ -37,22 +40,29 @@ bool HasPrimitive(std::string_view python);
 
 class PlanEmitter {
  public:
-  // The program is lowered and holds all rules. Bytes of constants and state go
-  // to the two collections.
-  // `delegates` are the program's, compiled.
-  // Bounds of sizes are those of the program, and `limits` (export_pte.h).
-  PlanEmitter(const Program& program,
-              const std::vector<DelegateRegion>& delegates,
-              const std::map<std::string, int64_t>& limits,
-              StoredData* constants, StoredData* mutable_data,
+  // What is emitted: `program` is lowered and holds all rules, `delegates` are
+  // its regions, compiled. All of it outlives the emitter.
+  struct Source {
+    std::string_view method;
+    const Program& program;
+    const std::vector<DelegateRegion>& delegates;
+    // Bounds of sizes are those of the program, and the ones in here.
+    const PteExportOptions& options;
+    // Null: state lies in the first arena.
+    const StateArena* state = nullptr;
+  };
+  // Bytes of constants and state go to the two collections.
+  PlanEmitter(const Source& source, Weights* weights, StoredData* mutable_data,
               Diagnostics& diags);
 
   // The plan with its memory. Reports everything that can't be written.
   Expected<PtePlan> Emit();
 
-  // How many mutations are written in place, and how many are copied back.
+  // How many mutations are written in place, and which are copied back.
   uint32_t num_in_place() const { return num_in_place_; }
-  uint32_t num_copied_back() const { return num_copied_back_; }
+  const std::vector<PteStateCopy>& copies() const { return copies_; }
+  // Outputs that keep a place although the caller was to give one.
+  const std::vector<std::string>& notes() const { return notes_; }
   // The most bytes that are alive at one instruction.
   uint64_t peak_live_bytes() const { return peak_live_bytes_; }
 
@@ -61,7 +71,6 @@ class PlanEmitter {
   bool EmitInputs();
   bool EmitInput(uint32_t i);
   bool EmitState(ValueId input, StateId state, bool is_written);
-  bool EmitOutputs();
   bool EmitGraph(GraphId graph);
   bool EmitNode(GraphId graph, NodeId n);
   bool EmitView(GraphId graph, NodeId n);
@@ -71,6 +80,14 @@ class PlanEmitter {
   std::optional<int32_t> NewResult(GraphId graph, NodeId n, ValueId v);
   // A number that instructions set.
   int32_t NewScalar(const Type& type);
+
+  // emit_outputs.cc
+  bool EmitOutputs();
+  bool WriteStateBack();
+  // With outputs left to the caller: those that can be.
+  void LeaveOutputsToCaller();
+  // What made a value: "region_0 (XnnpackBackend)", or an operator.
+  std::string MakerOf(ValueId v) const;
 
   // emit_kernel.cc: kernel calls and their arguments.
   bool EmitKernel(GraphId graph, NodeId n);
@@ -114,8 +131,11 @@ class PlanEmitter {
 
   const Program& program_;
   const std::vector<DelegateRegion>& delegates_;
+  const PteExportOptions& options_;
+  const StateArena* state_;
+  const std::string method_;
   const std::vector<bool> absorbed_;  // by value: nobody but payloads reads it
-  StoredData* constants_;
+  Weights* weights_;
   StoredData* mutable_data_;
   Diagnostics& diags_;
   SizeBounds bounds_;
@@ -126,7 +146,9 @@ class PlanEmitter {
   int32_t always_false_ = -1;
   int depth_ = 0;
   uint64_t peak_live_bytes_ = 0;
-  uint32_t num_in_place_ = 0, num_copied_back_ = 0;
+  uint32_t num_in_place_ = 0;
+  std::vector<PteStateCopy> copies_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace tenon::executorch

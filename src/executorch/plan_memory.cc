@@ -12,7 +12,7 @@ namespace tenon::executorch {
 namespace {
 
 constexpr uint64_t kAlignment = 16;
-constexpr uint32_t kArena = 1;
+constexpr uint32_t kArena = 1, kStateArena = 2;
 constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
 
 class LifetimeFinder {
@@ -109,7 +109,9 @@ std::vector<Lifetime> FindLifetimes(const PlanDraft& draft) {
   return LifetimeFinder(draft).Find();
 }
 
-Expected<uint64_t> PlaceBlocks(PlanDraft* draft, Diagnostics& diags) {
+Expected<uint64_t> PlaceBlocks(PlanDraft* draft,
+                               std::optional<uint64_t> state_arena_bytes,
+                               Diagnostics& diags) {
   std::vector<Lifetime> lifetimes = FindLifetimes(*draft);
   for (size_t i = 0; i < lifetimes.size(); ++i) {
     if (draft->blocks[i].is_foreign) lifetimes[i].size_bytes = 0;
@@ -123,6 +125,11 @@ Expected<uint64_t> PlaceBlocks(PlanDraft* draft, Diagnostics& diags) {
   std::vector<uint64_t> state_offsets(lifetimes.size());
   for (size_t i = 0; i < lifetimes.size(); ++i) {
     if (!draft->blocks[i].is_state) continue;
+    if (draft->blocks[i].state_offset) {
+      state_offsets[i] = *draft->blocks[i].state_offset;
+      lifetimes[i].size_bytes = 0;
+      continue;
+    }
     state_offsets[i] = state_bytes;
     const auto end = CheckedAdd(
         static_cast<int64_t>(state_bytes),
@@ -153,10 +160,16 @@ Expected<uint64_t> PlaceBlocks(PlanDraft* draft, Diagnostics& diags) {
     auto* tensor = std::get_if<PteTensor>(&draft->plan.values[v].content);
     if (tensor == nullptr || block == PlanDraft::kNoBlock) continue;
     if (draft->blocks[block].is_foreign) continue;
-    tensor->allocation = PteAllocation{kArena, layout.offsets[block]};
+    const bool is_apart = draft->blocks[block].state_offset.has_value();
+    tensor->allocation =
+        PteAllocation{is_apart ? kStateArena : kArena, layout.offsets[block]};
   }
   draft->plan.arena_bytes = {
       0, static_cast<int64_t>(AlignUp(layout.size_bytes, kAlignment))};
+  if (state_arena_bytes) {
+    draft->plan.arena_bytes.push_back(static_cast<int64_t>(*state_arena_bytes));
+    layout.bound_bytes += *state_arena_bytes;
+  }
   return layout.bound_bytes;
 }
 

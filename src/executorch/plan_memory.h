@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "diag/diagnostics.h"
@@ -19,6 +20,10 @@ std::vector<Lifetime> FindLifetimes(const PlanDraft& draft);
 
 // Gives every tensor of a planned block its place and the plan its arenas.
 // Returns what no plan can be smaller than (memory/memory_plan.h), in bytes.
-Expected<uint64_t> PlaceBlocks(PlanDraft* draft, Diagnostics& diags);
+// With `state_arena_bytes`, state that knows its offset lies in a second arena
+// of that size.
+Expected<uint64_t> PlaceBlocks(PlanDraft* draft,
+                               std::optional<uint64_t> state_arena_bytes,
+                               Diagnostics& diags);
 
 }  // namespace tenon::executorch

@@ -6,12 +6,12 @@
 
 #include "analysis/effects.h"
 #include "export/pipeline.h"
-#include "export/replaceable.h"
 #include "ir/clone.h"
 #include "link/declare_writes.h"
 #include "link/join.h"
 #include "link/lift.h"
 #include "link/outline.h"
+#include "link/replaceable.h"
 #include "text/text.h"
 
 namespace tenon {

@@ -147,6 +147,14 @@ OutputKind MutationOf(const InputSpec& spec) {
   return OutputKind::kUserInputMutation;
 }
 
+OutputSpec MutationSpec(const InputSpec& input, uint32_t index) {
+  OutputSpec spec;
+  spec.kind = MutationOf(input);
+  spec.state = input.state;
+  if (!input.state.valid()) spec.input = index;
+  return spec;
+}
+
 }  // namespace
 
 void DeclareDelegateWrites(Program* program) {
@@ -195,16 +203,12 @@ NodeId ReturnWrittenInputs(Program* program, GraphId parent, NodeId call) {
 
 void DeclareMutations(Program* program) {
   const std::vector<ValueId> latest = WrittenInputs(*program, Program::kRoot);
-  std::vector<OutputSpec> specs;
-  std::vector<ValueId> values;
+  std::vector<InputMutation> mutations;
   for (uint32_t i = 0; i < latest.size(); ++i) {
     if (!latest[i].valid()) continue;
     const InputSpec& input = program->signature.inputs[i];
     if (input.kind == InputKind::kConstantTensor) continue;
-    OutputSpec spec;
-    spec.kind = MutationOf(input);
-    spec.state = input.state;
-    if (!input.state.valid()) spec.input = i;
+    const OutputSpec spec = MutationSpec(input, i);
     const bool is_declared =
         std::any_of(program->signature.outputs.begin(),
                     program->signature.outputs.end(), [&](const OutputSpec& o) {
@@ -212,10 +216,20 @@ void DeclareMutations(Program* program) {
                              o.input == spec.input;
                     });
     if (is_declared) continue;
-    specs.push_back(spec);
-    values.push_back(latest[i]);
+    mutations.push_back({i, latest[i]});
   }
-  if (values.empty()) return;
+  DeclareInputMutations(program, mutations);
+}
+
+void DeclareInputMutations(Program* program,
+                           const std::vector<InputMutation>& mutations) {
+  if (mutations.empty()) return;
+  std::vector<OutputSpec> specs;
+  std::vector<ValueId> values;
+  for (const InputMutation& m : mutations) {
+    specs.push_back(MutationSpec(program->signature.inputs[m.input], m.input));
+    values.push_back(m.value);
+  }
   InsertArgs(program, program->root().output, values, true);
   auto& outputs = program->signature.outputs;
   outputs.insert(outputs.begin(), specs.begin(), specs.end());

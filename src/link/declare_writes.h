@@ -2,6 +2,8 @@
 // declarations of delegates (D-4) and in the signature (L-6, M-1).
 #pragma once
 
+#include <vector>
+
 #include "ir/program.h"
 
 namespace tenon {
@@ -23,5 +25,15 @@ NodeId ReturnWrittenInputs(Program* program, GraphId parent, NodeId call);
 // copies back (M-2). In the order of the inputs, before the user outputs.
 // Constants have no such output; writes to them stay in place.
 void DeclareMutations(Program* program);
+
+// An input of the root, buffer, parameter or user input, and what it is after
+// a call.
+struct InputMutation {
+  uint32_t input = 0;
+  ValueId value;
+};
+// Adds mutation outputs, before the user outputs and those that are there.
+void DeclareInputMutations(Program* program,
+                           const std::vector<InputMutation>& mutations);
 
 }  // namespace tenon

@@ -284,10 +284,17 @@ bool AtomicFile::Copy(int descriptor, uint64_t from, uint64_t size) {
   return true;
 }
 
-bool AtomicFile::Commit() {
+bool AtomicFile::Prepare() {
+  if (is_prepared_) return true;
   if (!Flush()) return false;
   // The size counts as data; times don't matter.
   if (fdatasync(fd_) != 0) return Fail("sync");
+  is_prepared_ = true;
+  return true;
+}
+
+bool AtomicFile::Commit() {
+  if (!Prepare()) return false;
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     return Fail("rename to");
   }
@@ -295,6 +302,28 @@ bool AtomicFile::Commit() {
   close(fd_);
   fd_ = -1;
   return true;
+}
+
+const AtomicFile* CommitBoth(AtomicFile* first, AtomicFile* second) {
+  if (!first->Prepare()) return first;
+  if (!second->Prepare()) return second;
+  // The first target's old content waits beside it until both names are given.
+  const std::string aside = first->temporary_path() + ".old";
+  const bool had_target =
+      link(first->path().c_str(), aside.c_str()) == 0 ||
+      // Some file systems have no second names.
+      (errno != ENOENT && rename(first->path().c_str(), aside.c_str()) == 0);
+  const bool is_first_there = first->Commit();
+  if (is_first_there && second->Commit()) {
+    if (had_target) unlink(aside.c_str());
+    return nullptr;
+  }
+  if (had_target) {
+    rename(aside.c_str(), first->path().c_str());
+  } else if (is_first_there) {
+    unlink(first->path().c_str());
+  }
+  return is_first_there ? second : first;
 }
 
 }  // namespace tenon

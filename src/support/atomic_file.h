@@ -46,8 +46,12 @@ class AtomicFile {
   // After it, all that was written can be read at `temporary_path()`. Costs
   // more than it seems to when bytes go past the page cache.
   bool Flush();
+  // Everything of Commit that may take long or lack room; what is left is to
+  // give the file its name.
+  bool Prepare();
   bool Commit();
 
+  const std::string& path() const { return path_; }
   const std::string& temporary_path() const { return temporary_; }
   uint64_t offset() const { return offset_; }
   // "can't write 'out.pt2': No space left on device"
@@ -81,7 +85,12 @@ class AtomicFile {
   size_t used_ = 0;  // of block_
   bool direct_ = false;
   bool refused_ = false;
+  bool is_prepared_ = false;
 };
+
+// Both files get their names, or both targets stay as they were. Null, or the
+// file that says why not.
+const AtomicFile* CommitBoth(AtomicFile* first, AtomicFile* second);
 
 // Whether a file system copies from one place in a file to another without
 // moving the bytes through this machine: by sharing blocks (Btrfs, XFS,

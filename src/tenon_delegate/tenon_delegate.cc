@@ -1,5 +1,6 @@
 #include "tenon_delegate/tenon_delegate.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -64,10 +65,16 @@ Expected<CompiledRegion> TenonDelegate::Compile(const Program& region,
                                                 Diagnostics& diags) const {
   BackendOptions without = options;
   without.constants.clear();
-  // What a run writes in place can't be told to the host.
-  without.replaceable.clear();
   TENON_ASSIGN(CompiledRegion compiled, Cpu().Compile(region, without, diags));
-  if (!compiled.writes.empty()) {
+  // What takes an input's place, as was offered, is that argument to the host;
+  // a write to anything else it can't be told.
+  for (const DeclaredWrite& write : compiled.writes) {
+    const bool is_offered =
+        std::any_of(options.replaceable.begin(), options.replaceable.end(),
+                    [&](const DeclaredWrite& r) {
+                      return r.input == write.input && r.output == write.output;
+                    });
+    if (is_offered) continue;
     return diags.Error(Rule::kUnsupported)
            << "backend tenon: the region writes an input in place";
   }

@@ -32,10 +32,8 @@ trap 'rm -rf "$work"' EXIT
 # Tenon's delegate is loaded into the runner, which knows nothing of it.
 preload=""
 if [[ " ${delegates[*]-} " == *" tenon "* ]]; then
-  preload=$build/executorch/libtenon_executorch.so
-  build_quietly cmake "$build" -DTENON_EXECUTORCH=ON \
-    -DCMAKE_PREFIX_PATH="$environment/wheel/executorch"
-  build_quietly cmake --build "$build" --target tenon_executorch_delegate
+  . "$here/delegate.sh"
+  preload=$delegate_library
 fi
 passed=0
 failed=0

@@ -206,7 +206,7 @@ class ValueCheck {
     }
     // A segment that isn't there has been reported.
     if (data.segment >= check_.program.segments.size()) return std::nullopt;
-    return StoredEntry{what, check_.program.segments[data.segment].bytes.size(),
+    return StoredEntry{what, check_.program.segments[data.segment].size_bytes(),
                        data.offsets[index]};
   }
 

@@ -57,6 +57,8 @@ bool CheckInstructions(const PlanCheck& check);
 bool CheckKernelCalls(const PlanCheck& check);
 // Shapes and dtypes of results. Needs CheckKernelCalls.
 bool CheckResults(const PlanCheck& check);
+// W-PTE-08, over all methods.
+void CheckSharedState(const PteProgram& program, Diagnostics& diags);
 // W-PTE-02. Needs all of them.
 void CheckLiveMemory(const PlanCheck& check);
 

@@ -146,7 +146,7 @@ Expected<PtdFile> ReadPtd(const std::string& path, Diagnostics& diags) {
   return ReadPtd(file->bytes(), file, path, diags);
 }
 
-Status WritePtd(const PtdFile& data, const std::string& path,
+Status WritePtd(const PtdFile& data, const std::string& path, AtomicFile* file,
                 Diagnostics& diags) {
   const SegmentLayout layout = LayOutSegments(data.segments);
   FlatEncoder encoder(kIdentifier, kTablesOffset - kHeaderOffset);
@@ -167,14 +167,23 @@ Status WritePtd(const PtdFile& data, const std::string& path,
                   {header.tables_offset, header.tables_bytes,
                    header.segments.base, header.segments.size},
                   &image->tables);
-  AtomicFile file;
-  if (!file.Open(path) || !image->Write(file) ||
-      !WriteSegments(data.segments, layout, header.segments.base, file) ||
-      !file.Commit()) {
+  if (!image->Write(*file) ||
+      !WriteSegments(data.segments, layout, header.segments.base, *file)) {
     return diags.Error(Rule::kIo, Place::File(path))
-           << "can't be written: " << file.error();
+           << "can't be written: " << file->error();
   }
   return {};
+}
+
+Status WritePtd(const PtdFile& data, const std::string& path,
+                Diagnostics& diags) {
+  AtomicFile file;
+  if (file.Open(path)) {
+    TENON_TRY(WritePtd(data, path, &file, diags));
+    if (file.Commit()) return {};
+  }
+  return diags.Error(Rule::kIo, Place::File(path))
+         << "can't be written: " << file.error();
 }
 
 }  // namespace tenon

@@ -10,6 +10,7 @@
 
 #include "diag/diagnostics.h"
 #include "formats/pte/pte_program.h"
+#include "support/atomic_file.h"
 #include "support/expected.h"
 
 namespace tenon {
@@ -34,7 +35,7 @@ struct PtdEntry {
 struct PtdFile {
   static constexpr std::string_view kTable = "FlatTensor";
   uint32_t version = 0;
-  std::vector<FlatBlob> segments;
+  std::vector<PteSegment> segments;
   std::vector<PtdEntry> entries;
 
   friend bool operator==(const PtdFile&, const PtdFile&) = default;
@@ -48,6 +49,10 @@ Expected<PtdFile> ReadPtd(Bytes bytes, std::shared_ptr<const void> owner,
 
 // The file appears whole or not at all.
 Status WritePtd(const PtdFile& data, const std::string& path,
+                Diagnostics& diags);
+// The same up to giving the file its name, which is left to the caller, who
+// opened `file`; `path` stands in messages.
+Status WritePtd(const PtdFile& data, const std::string& path, AtomicFile* file,
                 Diagnostics& diags);
 
 }  // namespace tenon

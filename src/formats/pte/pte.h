@@ -6,6 +6,7 @@
 #include <string>
 
 #include "diag/diagnostics.h"
+#include "formats/pte/ptd.h"
 #include "formats/pte/pte_program.h"
 #include "support/expected.h"
 
@@ -23,9 +24,15 @@ struct PteWriteOptions {
   // A payload inside the tables that is larger becomes a segment. The tables
   // as a whole may be 2 GiB.
   uint64_t inline_limit_bytes = uint64_t{1} << 20;
-  // Called with the path of the finished file before it gets its name; when it
-  // fails, no file appears. It reports its own errors.
-  std::function<Status(const std::string& path)> check;
+  // A data file to write beside the program, as `data_path`: both appear, or
+  // neither does.
+  const PtdFile* data = nullptr;
+  std::string data_path;
+  // Called with the paths of the finished files before they get their names;
+  // when it fails, no file appears. It reports its own errors. Without a data
+  // file the second path is empty.
+  std::function<Status(const std::string& path, const std::string& data_path)>
+      check;
 };
 
 struct PteWriteReport {
@@ -33,6 +40,7 @@ struct PteWriteReport {
   uint64_t table_bytes = 0;         // up to the end of the FlatBuffer
   uint64_t segment_bytes = 0;       // behind it, without padding in front
   uint32_t num_moved_payloads = 0;  // out of the tables into segments
+  uint64_t data_file_bytes = 0;
 };
 
 // Writes tables, then segments straight from where they lie. Same program and

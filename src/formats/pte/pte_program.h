@@ -20,6 +20,7 @@
 
 #include "formats/flatbuffer/flat_blob.h"
 #include "formats/pte/pte_kinds.h"
+#include "formats/pte/pte_segment.h"
 
 namespace tenon {
 
@@ -333,8 +334,6 @@ struct PteNamedData {
   friend bool operator==(const PteNamedData&, const PteNamedData&) = default;
 };
 
-// Of segments, unless more is asked for.
-constexpr uint64_t kPteSegmentAlignment = 128;
 // Of payloads inside the tables.
 constexpr uint64_t kPteInlineAlignment = 16;
 
@@ -346,7 +345,7 @@ struct PteProgram {
   std::vector<PteInlinePayload> inline_payloads;
   // Views: of the mapped file that was read, or of what `owner` holds. Who adds
   // one gives it an alignment, kPteSegmentAlignment or more.
-  std::vector<FlatBlob> segments;
+  std::vector<PteSegment> segments;
   std::optional<PteSubsegments> constants;
   std::vector<PteSubsegments> mutable_data;  // runtimes use the first only
   std::vector<PteNamedData> named_data;

@@ -58,6 +58,13 @@ std::string BlobText(const FlatBlob& blob) {
                      HashBytes(blob.bytes.data(), blob.bytes.size()).ToHex());
 }
 
+// A segment in pieces is joined for its digest.
+std::string SegmentText(const PteSegment& segment) {
+  if (segment.more.empty()) return BlobText({segment.bytes, nullptr, 1});
+  const std::string joined = segment.Joined();
+  return BlobText({AsBytes(joined), nullptr, 1});
+}
+
 class ValuePrinter {
  public:
   std::string operator()(const PteNull&) const { return "none"; }
@@ -282,7 +289,7 @@ class ProgramPrinter {
       Line("named data {}: segment {}", Label(data.key), data.segment);
     }
     for (size_t i = 0; i < program_.segments.size(); ++i) {
-      Line("segment {}: {}", i, BlobText(program_.segments[i]));
+      Line("segment {}: {}", i, SegmentText(program_.segments[i]));
     }
   }
 

@@ -31,8 +31,9 @@ uint32_t MoveLargePayloads(uint64_t limit_bytes, PteProgram* program) {
     }
     moved_to[i] = {PtePayloadPlace::kSegment,
                    static_cast<uint32_t>(program->segments.size())};
-    FlatBlob& segment = program->segments.emplace_back(payload.data);
-    segment.alignment = std::max(segment.alignment, kPteSegmentAlignment);
+    program->segments.push_back(
+        {payload.data.bytes, payload.data.owner,
+         std::max(payload.data.alignment, kPteSegmentAlignment)});
     ++num_moved;
   }
   program->inline_payloads = std::move(kept);
@@ -71,25 +72,41 @@ class PteWriter {
                          layout.size};
       PatchPteHeader(header, &image->tables);
     }
-    AtomicFile file;
+    AtomicFile file, data;
     if (!file.Open(path_) || !image->Write(file) ||
         !WriteSegments(program_.segments, layout, header.segments.base, file)) {
       return FailWriting(file);
     }
-    if (options_.check) {
-      if (!file.Flush()) return FailWriting(file);
-      TENON_TRY(options_.check(file.temporary_path()));
+    if (options_.data != nullptr) {
+      if (!data.Open(options_.data_path)) return FailWriting(data);
+      TENON_TRY(WritePtd(*options_.data, options_.data_path, &data, diags_));
+      report_.data_file_bytes = data.offset();
     }
     report_.file_bytes = file.offset();
     report_.table_bytes = image->size;
     report_.segment_bytes = layout.size;
-    if (!file.Commit()) return FailWriting(file);
+    TENON_TRY(CheckAndName(&file, &data));
     return report_;
   }
 
  private:
+  Status CheckAndName(AtomicFile* file, AtomicFile* data) {
+    const bool has_data = options_.data != nullptr;
+    if (options_.check) {
+      if (!file->Flush()) return FailWriting(*file);
+      if (has_data && !data->Flush()) return FailWriting(*data);
+      TENON_TRY(options_.check(file->temporary_path(),
+                               has_data ? data->temporary_path() : ""));
+    }
+    if (has_data) {
+      const AtomicFile* failed = CommitBoth(data, file);
+      return failed == nullptr ? Status() : FailWriting(*failed);
+    }
+    return file->Commit() ? Status() : FailWriting(*file);
+  }
+
   Failure FailWriting(const AtomicFile& file) {
-    return diags_.Error(Rule::kIo, Place::File(path_))
+    return diags_.Error(Rule::kIo, Place::File(file.path()))
            << "can't be written: " << file.error();
   }
 

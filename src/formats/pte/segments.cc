@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "formats/flatbuffer/flat_encoder.h"
+#include "support/mapped_pages.h"
 
 namespace tenon {
 namespace {
@@ -30,13 +31,26 @@ Status CheckApart(const std::vector<PteDataSegment>& segments,
   return {};
 }
 
+// Weights that lie in a mapped file leave memory again when they are written,
+// so that what is resident doesn't grow with the file.
+bool WritePiece(Bytes bytes, AtomicFile& file) {
+  constexpr size_t kBlockBytes = size_t{16} << 20;
+  while (!bytes.empty()) {
+    const Bytes block = bytes.first(std::min(bytes.size(), kBlockBytes));
+    if (!file.Write(block)) return false;
+    if (block.size() == kBlockBytes) ReleasePages(block);
+    bytes = bytes.subspan(block.size());
+  }
+  return true;
+}
+
 }  // namespace
 
-Expected<std::vector<FlatBlob>> FindSegments(
+Expected<std::vector<PteSegment>> FindSegments(
     const std::vector<PteDataSegment>& segments, const SegmentArea& area,
     Bytes file_bytes, const std::shared_ptr<const void>& owner,
     const std::string& file, Diagnostics& diags) {
-  std::vector<FlatBlob> found;
+  std::vector<PteSegment> found;
   found.reserve(segments.size());
   for (size_t i = 0; i < segments.size(); ++i) {
     const PteDataSegment& s = segments[i];
@@ -53,31 +67,38 @@ Expected<std::vector<FlatBlob>> FindSegments(
   return found;
 }
 
-SegmentLayout LayOutSegments(const std::vector<FlatBlob>& segments) {
+SegmentLayout LayOutSegments(const std::vector<PteSegment>& segments) {
   SegmentLayout layout;
   layout.segments.reserve(segments.size());
-  for (const FlatBlob& s : segments) {
-    if (s.bytes.empty()) {
+  for (const PteSegment& s : segments) {
+    const uint64_t size = s.size_bytes();
+    if (size == 0) {
       layout.segments.push_back({layout.size, 0});
       continue;
     }
     const uint64_t offset = AlignUp(layout.size, s.alignment);
-    layout.segments.push_back({offset, s.bytes.size()});
+    layout.segments.push_back({offset, size});
     layout.base_alignment = std::max(layout.base_alignment, s.alignment);
-    layout.size = offset + s.bytes.size();
+    layout.size = offset + size;
   }
   return layout;
 }
 
-bool WriteSegments(const std::vector<FlatBlob>& segments,
+bool WriteSegments(const std::vector<PteSegment>& segments,
                    const SegmentLayout& layout, uint64_t base,
                    AtomicFile& file) {
   for (size_t i = 0; i < segments.size(); ++i) {
-    if (segments[i].bytes.empty()) continue;
+    if (layout.segments[i].size == 0) continue;
     const uint64_t position = base + layout.segments[i].offset;
     if (!WriteZeros(position - file.offset(), file) ||
-        !file.Write(segments[i].bytes)) {
+        !WritePiece(segments[i].bytes, file)) {
       return false;
+    }
+    for (const PtePiece& piece : segments[i].more) {
+      if (!WriteZeros(position + piece.offset - file.offset(), file) ||
+          !WritePiece(piece.bytes, file)) {
+        return false;
+      }
     }
   }
   return true;

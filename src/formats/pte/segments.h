@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "diag/diagnostics.h"
-#include "formats/flatbuffer/flat_blob.h"
+#include "formats/pte/pte_segment.h"
 #include "support/atomic_file.h"
 #include "support/expected.h"
 
@@ -34,7 +34,7 @@ struct SegmentArea {
 
 // Views of the segments, which have to lie inside the area and apart from each
 // other (V-PTE-07). `file_bytes` is known to hold the area.
-Expected<std::vector<FlatBlob>> FindSegments(
+Expected<std::vector<PteSegment>> FindSegments(
     const std::vector<PteDataSegment>& segments, const SegmentArea& area,
     Bytes file_bytes, const std::shared_ptr<const void>& owner,
     const std::string& file, Diagnostics& diags);
@@ -45,11 +45,11 @@ struct SegmentLayout {
   uint64_t base_alignment = 1;  // what they need of the base
   uint64_t size = 0;            // the end of the last one; no padding behind it
 };
-SegmentLayout LayOutSegments(const std::vector<FlatBlob>& segments);
+SegmentLayout LayOutSegments(const std::vector<PteSegment>& segments);
 
 // Writes zeros up to `base`, then the segments, straight from where they lie.
 // False when `file` refuses.
-bool WriteSegments(const std::vector<FlatBlob>& segments,
+bool WriteSegments(const std::vector<PteSegment>& segments,
                    const SegmentLayout& layout, uint64_t base,
                    AtomicFile& file);
 

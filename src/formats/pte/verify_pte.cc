@@ -29,9 +29,11 @@ class ProgramCheck {
   Status Check() {
     const size_t num_errors = diags_.num_errors();
     CheckStoredData();
+    CheckDataFiles();
     CheckNamedData();
     CheckMethods();
     for (const PtePlan& plan : program_.plans) CheckPlan(plan);
+    if (options_.lint) CheckSharedState(program_, diags_);
     return diags_.num_errors() == num_errors ? Status() : Status(Failure{});
   }
 
@@ -75,6 +77,21 @@ class ProgramCheck {
       } else if (!keys.insert(data.key).second) {
         diags_.Error(Rule::kPte29)
             << "named data '" << data.key << "' is there twice";
+      } else if (external_.contains(data.key)) {
+        diags_.Error(Rule::kPte29)
+            << "named data '" << data.key << "' is in a data file, too";
+      }
+    }
+  }
+
+  // V-PTE-29: runtimes refuse data files with a key in common.
+  void CheckDataFiles() {
+    std::unordered_set<std::string_view> keys;
+    for (const PtdFile* file : options_.external_data) {
+      for (const PtdEntry& entry : file->entries) {
+        if (keys.insert(entry.key).second) continue;
+        diags_.Error(Rule::kPte29)
+            << "named data '" << entry.key << "' is in two data files";
       }
     }
   }
@@ -215,7 +232,7 @@ Status VerifyPtd(const PtdFile& data, Diagnostics& diags) {
       continue;
     }
     const uint64_t wanted = *pte::TensorBytes(layout.type, layout.sizes);
-    const uint64_t stored = data.segments[entry.segment].bytes.size();
+    const uint64_t stored = data.segments[entry.segment].size_bytes();
     if (wanted > stored) {
       // V-PTE-09
       diags.Error(Rule::kPte09, place)

@@ -137,14 +137,15 @@ class ExportCheck {
     if (const auto report =
             ExportPte(*program_, File(".pte"), Bounds(), diags)) {
       // M-3: the plan is as small as any could be, all but a hundredth.
-      const auto arena = static_cast<double>(report->arena_bytes);
-      const auto peak = static_cast<double>(report->peak_live_bytes);
+      const auto arena = static_cast<double>(report->methods[0].arena_bytes);
+      const auto peak = static_cast<double>(report->methods[0].peak_live_bytes);
       const double limit = delegates_.empty() ? 1.01 : 1.05;
       if (arena > limit * peak + 64) {
-        report_.Fail("memory", std::to_string(report->arena_bytes) +
-                                   " bytes are planned, but only " +
-                                   std::to_string(report->peak_live_bytes) +
-                                   " are alive at once");
+        report_.Fail("memory",
+                     std::to_string(report->methods[0].arena_bytes) +
+                         " bytes are planned, but only " +
+                         std::to_string(report->methods[0].peak_live_bytes) +
+                         " are alive at once");
       }
       return true;
     }
@@ -166,8 +167,7 @@ class ExportCheck {
 
   void CheckLowered() {
     Diagnostics diags;
-    PteExportReport report;
-    auto lowered = LowerForPte(*program_, &report, diags);
+    auto lowered = LowerForPte(*program_, diags);
     if (!lowered) return report_.Fail("lower", diags, "failed");
     lowered_keeps_state_ = KeepsState(*lowered);
     if (IsJudgedByTenon() || !FindUnsupported(*program_).empty()) return;

@@ -34,9 +34,9 @@ PteExportOptions With(std::vector<std::string_view> names) {
 TEST(DelegateRegions, ConstantsAreNoArguments) {
   PteExportReport report;
   const std::string text = Made(kNetwork, &report, With({"xnnpack"}));
-  ASSERT_EQ(report.regions.size(), 2u);
-  EXPECT_EQ(report.regions[0].backend, "XnnpackBackend");
-  EXPECT_EQ(report.regions[0].num_nodes, 2u);
+  ASSERT_EQ(report.methods[0].regions.size(), 2u);
+  EXPECT_EQ(report.methods[0].regions[0].backend, "XnnpackBackend");
+  EXPECT_EQ(report.methods[0].regions[0].num_nodes, 2u);
   EXPECT_EQ(report.named_bytes, 24u + 8u);
   ExpectHas(text, "aten::erf.out");
   ExpectLacks(text, "aten::linear");
@@ -48,18 +48,18 @@ TEST(DelegateRegions, ConstantsAreNoArguments) {
 TEST(DelegateRegions, TheFirstBackendIsPreferred) {
   PteExportReport report;
   Made(kNetwork, &report, With({"xnnpack", "tenon"}));
-  ASSERT_EQ(report.regions.size(), 3u);
-  EXPECT_EQ(report.regions[0].backend, "XnnpackBackend");
-  EXPECT_EQ(report.regions[1].backend, "TenonBackend");
-  EXPECT_EQ(report.regions[2].backend, "XnnpackBackend");
+  ASSERT_EQ(report.methods[0].regions.size(), 3u);
+  EXPECT_EQ(report.methods[0].regions[0].backend, "XnnpackBackend");
+  EXPECT_EQ(report.methods[0].regions[1].backend, "TenonBackend");
+  EXPECT_EQ(report.methods[0].regions[2].backend, "XnnpackBackend");
   report = PteExportReport();
   Made(kNetwork, &report, With({"tenon", "xnnpack"}));
-  ASSERT_EQ(report.regions.size(), 1u);
-  EXPECT_EQ(report.regions[0].backend, "TenonBackend");
-  EXPECT_EQ(report.regions[0].num_nodes, 4u);
+  ASSERT_EQ(report.methods[0].regions.size(), 1u);
+  EXPECT_EQ(report.methods[0].regions[0].backend, "TenonBackend");
+  EXPECT_EQ(report.methods[0].regions[0].num_nodes, 4u);
 }
 
-TEST(DelegateRegions, StateThatIsWrittenIsPassed) {
+TEST(DelegateRegions, StateThatIsWrittenIsPassedAndIsAResult) {
   PteExportReport report;
   const std::string text = Made(R"(
 storage @0 = 16 bytes zeros
@@ -74,8 +74,8 @@ graph @main(%n : f32[4] = buffer "n", %x : f32[4]) {
 )",
                                 &report, With({"tenon"}));
   EXPECT_EQ(report.named_bytes, 0u);
-  EXPECT_EQ(report.num_copied_back, 1u);
-  ExpectHas(text, "aten::copy_");
+  EXPECT_EQ(report.methods[0].num_in_place, 1u);
+  ExpectHas(text, "0: delegate 0 [%0, %1, %0, %2]");
 }
 
 TEST(DelegateRegions, SizesMayVary) {
@@ -92,8 +92,8 @@ graph @main(%x : f32[s0, 3]) {
 }
 )",
        &report, With({"xnnpack"}));
-  ASSERT_EQ(report.regions.size(), 1u);
-  EXPECT_EQ(report.regions[0].num_nodes, 2u);
+  ASSERT_EQ(report.methods[0].regions.size(), 1u);
+  EXPECT_EQ(report.methods[0].regions[0].num_nodes, 2u);
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ graph @main(%k : f32[4, 2] = buffer "k", %p : i64[1], %x : f32[1, 2]) {
 }
 )",
                                 &report);
-  EXPECT_EQ(report.num_in_place, 1u);
-  EXPECT_EQ(report.num_copied_back, 0u);
+  EXPECT_EQ(report.methods[0].num_in_place, 1u);
+  EXPECT_EQ(report.methods[0].copies.size(), 0u);
   ExpectHas(text, "aten::index_put_");
   ExpectLacks(text, "aten::copy_");
 }
@@ -65,8 +65,8 @@ graph @main(%k : f32[2] = buffer "k", %x : f32[2]) {
 }
 )",
                                 &report);
-  EXPECT_EQ(report.num_in_place, 0u);
-  EXPECT_EQ(report.num_copied_back, 1u);
+  EXPECT_EQ(report.methods[0].num_in_place, 0u);
+  EXPECT_EQ(report.methods[0].copies.size(), 1u);
   ExpectHas(text, "aten::copy_");
 }
 
@@ -98,7 +98,7 @@ graph @main(%k : f32[1] = buffer "k", %k#2 : f32[1]) {
                                 &report);
   ExpectHas(text, "inputs [%1]");
   ExpectHas(text, "outputs [%1]");
-  EXPECT_EQ(report.num_in_place, 1u);
+  EXPECT_EQ(report.methods[0].num_in_place, 1u);
 }
 
 TEST(ExportPte, V_PTE_31_AllNodesWithoutAKernelAreNamedAtOnce) {

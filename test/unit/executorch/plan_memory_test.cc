@@ -32,7 +32,7 @@ TEST(PlanMemory, AChainNeedsTwoPlaces) {
   EXPECT_EQ(lifetimes[1].last, 1u);
   EXPECT_EQ(lifetimes[3].last, 3u);
   Diagnostics diags;
-  ASSERT_TRUE(PlaceBlocks(&draft, diags));
+  ASSERT_TRUE(PlaceBlocks(&draft, std::nullopt, diags));
   EXPECT_EQ(draft.plan.arena_bytes, (std::vector<int64_t>{0, 128}));
 }
 

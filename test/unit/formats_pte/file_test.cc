@@ -133,7 +133,7 @@ TEST_F(PteFile, SegmentsLieWhereTheyAreAligned) {
   SampleProgram sample;
   sample.program.segments[1].alignment = 4096;
   sample.program.segments.insert(sample.program.segments.begin() + 1,
-                                 FlatBlob());
+                                 PteSegment());
   PteWriteReport report;
   const std::string text = WriteToText(sample.program, {}, &report);
   const uint64_t base = NumberAt<uint64_t>(text, kBaseAt);
@@ -152,7 +152,7 @@ TEST_F(PteFile, SegmentsLieWhereTheyAreAligned) {
 
 TEST_F(PteFile, WithoutSegmentDataThereIsNoHeader) {
   SampleProgram sample;
-  sample.program.segments.assign(3, FlatBlob());
+  sample.program.segments.assign(3, PteSegment());
   const std::string text = WriteToText(sample.program);
   EXPECT_NE(text.substr(8, 4), "eh00");
   Diagnostics diags;
@@ -205,7 +205,7 @@ TEST_F(PteFile, LargePayloadsBecomeSegments) {
 
 TEST_F(PteFile, NothingAppearsWhenTheCheckFails) {
   PteWriteOptions options;
-  options.check = [](const std::string& path) {
+  options.check = [](const std::string& path, const std::string&) {
     EXPECT_TRUE(fs::exists(path));
     return Status(Failure{});
   };

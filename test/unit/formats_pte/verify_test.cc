@@ -149,6 +149,22 @@ TEST(PteVerify, V_PTE_13_ExternalTensors) {
   expect("opaque");
 }
 
+TEST(PteVerify, V_PTE_29_KeysOfProgramAndDataFilesAreApart) {
+  S sample;
+  MakeExternal(sample);
+  PtdFile file = WeightFile(), other = WeightFile();
+  PteVerifyOptions options;
+  options.external_data = {&file, &other};
+  const Diagnostics twice = Verify(sample.program, options);
+  EXPECT_EQ(twice.all()[0].rule, Rule::kPte29);
+  EXPECT_NE(twice.ToString().find("is in two data files"), std::string::npos);
+  options.external_data = {&file};
+  sample.program.named_data.push_back({"w", 0});
+  const Diagnostics both = Verify(sample.program, options);
+  EXPECT_EQ(both.all()[0].rule, Rule::kPte29);
+  EXPECT_NE(both.ToString().find("is in a data file, too"), std::string::npos);
+}
+
 TEST(PteVerify, V_PTE_14_ItemsOfLists) {
   const auto dims = [](S& s) -> std::vector<int64_t>& {
     return std::get<PteIntList>(s.plan().values[S::kDims].content).items;

@@ -64,6 +64,40 @@ TEST(AtomicFile, WritesAnyPiecesPastThePageCache) {
   std::filesystem::remove(path);
 }
 
+TEST(AtomicFile, TwoFilesAppearTogetherOrNotAtAll) {
+  const std::string folder = ScratchPath("both") + "/";
+  std::filesystem::create_directories(folder);
+  for (const bool has_old : {false, true}) {
+    const std::string a = folder + "a", b = folder + "b";
+    // A folder with something in it can't be replaced by a file.
+    std::filesystem::create_directories(b + "/full");
+    if (has_old) std::ofstream(a) << "old";
+    {
+      AtomicFile first, second;
+      ASSERT_TRUE(first.Open(a) && first.Write(AsBytes("new a")));
+      ASSERT_TRUE(second.Open(b) && second.Write(AsBytes("new b")));
+      EXPECT_EQ(CommitBoth(&first, &second), &second);
+      EXPECT_NE(second.error().find("rename"), std::string::npos);
+    }
+    EXPECT_EQ(std::filesystem::exists(a), has_old);
+    if (has_old) {
+      EXPECT_EQ(ReadFile(a), "old");
+    }
+    std::filesystem::remove_all(b);
+    {
+      AtomicFile first, second;
+      ASSERT_TRUE(first.Open(a) && first.Write(AsBytes("new a")));
+      ASSERT_TRUE(second.Open(b) && second.Write(AsBytes("new b")));
+      EXPECT_EQ(CommitBoth(&first, &second), nullptr);
+    }
+    EXPECT_EQ(ReadFile(a), "new a");
+    EXPECT_EQ(ReadFile(b), "new b");
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+  }
+}
+
 TEST(AtomicFile, AFlushBetweenShowsAllThatWasWritten) {
   const std::string path = ScratchPath("atomic_file_flush");
   const std::string content =

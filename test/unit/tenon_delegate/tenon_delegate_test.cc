@@ -75,6 +75,45 @@ TEST_F(TenonDelegateTest, CallsLeaveOutWhatTheFileNames) {
             0 * 4 + 1 * 5 + 2 * 6 + 101 - 8);
 }
 
+// D-4: what the delegate is told it may replace, it writes where that lies, so
+// that a host that passes the same memory as output has nothing to copy.
+TEST(TenonDelegateState, D_4_ACacheIsWrittenWhereItLies) {
+  Diagnostics diags;
+  auto region =
+      ParseProgram(R"(tenon 1
+graph @main(%k : f32[4, 2], %p : i64[1], %x : f32[1, 2]) {
+  %new : f32[4, 2] = aten.index_put.default(%k, [%p], %x)
+  %y : f32[4, 2] = aten.neg.default(%new)
+  return (%new, %y)
+}
+)",
+                   "test", std::make_shared<Context>(), PayloadSource(), diags);
+  ASSERT_TRUE(region) << diags.ToString();
+  BackendOptions options;
+  DeclaredWrite cache;
+  options.replaceable = {cache};
+  const auto compiled = TenonDelegate().Compile(*region, options, diags);
+  ASSERT_TRUE(compiled) << diags.ToString();
+  ASSERT_EQ(compiled->writes.size(), 1u);
+  const auto loaded =
+      TenonDelegate().Load(compiled->payload, nullptr, options, diags);
+  ASSERT_TRUE(loaded) << diags.ToString();
+  Tensor k = Tensor::Zeros(DType::kFloat32, {4, 2});
+  Tensor p = Tensor::Zeros(DType::kInt64, {1});
+  *p.mutable_data<int64_t>() = 2;
+  const RuntimeValue inputs[] = {k, p, Counted({1, 2}, 5)};
+  const auto outputs = (*loaded)->Run(inputs, diags);
+  ASSERT_TRUE(outputs) << diags.ToString();
+  EXPECT_EQ((*outputs)[0].tensor().raw(), k.raw());
+  EXPECT_EQ(k.data<float>()[4], 5);
+  EXPECT_EQ((*outputs)[1].tensor().data<float>()[5], -6);
+  // Without the offer nothing of the caller's changes.
+  options.replaceable.clear();
+  const auto other = TenonDelegate().Compile(*region, options, diags);
+  ASSERT_TRUE(other) << diags.ToString();
+  EXPECT_TRUE(other->writes.empty());
+}
+
 TEST_F(TenonDelegateTest, DataThatIsMissingOrShortIsAnError) {
   const std::string key = compiled_.named_data[0].key;
   const Bytes whole = data_[key];

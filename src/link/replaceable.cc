@@ -1,4 +1,4 @@
-#include "export/replaceable.h"
+#include "link/replaceable.h"
 
 #include <algorithm>
 #include <unordered_map>
