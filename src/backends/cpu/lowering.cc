@@ -10,6 +10,7 @@ std::vector<Lowering> JoinFamilies() {
   std::vector<Lowering> all;
   for (const auto family :
        {GeometryLowerings(), CopyLowerings(), PointwiseLowerings(),
+        ActivationLowerings(), ChoiceLowerings(), DivisionLowerings(),
         InPlaceLowerings(), MatmulLowerings(), AttentionLowerings(),
         NormLowerings(), SoftmaxLowerings(), ReductionLowerings(),
         IndexLowerings(), ConvolutionLowerings(), PoolLowerings(),

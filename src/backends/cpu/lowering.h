@@ -70,6 +70,9 @@ std::span<const Lowering> AllLowerings();  // sorted by name
 std::span<const Lowering> GeometryLowerings();
 std::span<const Lowering> CopyLowerings();
 std::span<const Lowering> PointwiseLowerings();
+std::span<const Lowering> ActivationLowerings();
+std::span<const Lowering> ChoiceLowerings();
+std::span<const Lowering> DivisionLowerings();
 std::span<const Lowering> InPlaceLowerings();
 std::span<const Lowering> MatmulLowerings();
 std::span<const Lowering> AttentionLowerings();

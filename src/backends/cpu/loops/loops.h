@@ -84,8 +84,65 @@ enum class TileOp : uint8_t {
   // Ternary.
   kWhere,    // bool, T, T
   kAddcmul,  // a + p[0] * b * c
+
+  // --- what library_tiles.h has loops for ---
+  // Binary, of numbers. Nobody may divide an integer by 0.
+  kFmod,      // the dividend's sign
+  kDivFloor,  // Python's //
+  kDivTrunc,
+  kHeaviside,
+  kShiftLeft,   // integers
+  kShiftRight,  // integers
+  // Unary, floating.
+  kAcos,
+  kAcosh,
+  kAsin,
+  kAsinh,
+  kAtan,
+  kAtanh,
+  kCosh,
+  kSinh,
+  kTan,
+  kLog10,
+  kErfc,
+  kFrac,
+  kSinc,
+  kMish,
+  kLogSigmoid,
+  kSoftShrink,  // p[0] = lambda
+  kLgamma,
+  kDigamma,
+  kErfinv,
+  kErfcx,
+  kNdtr,
+  kNdtri,
+  kLogNdtr,
+  kBesselI0,
+  kBesselI0e,
+  kBesselI1,
+  kBesselI1e,
+  kEntr,
+  kLogit,          // p[0] = eps, or less than 0
+  kRoundDecimals,  // p[0] = decimals
+  kIsFinite,       // the result is bool
+  kSignBit,        // the result is bool
+  // Binary, floating.
+  kHypot,
+  kCopySign,
+  kNextAfter,  // not of half precision
+  kXlogy,
+  kXlog1py,
+  kFmax,  // the other operand wins over NaN
+  kFmin,
+  kLogAddExp,
+  kLogAddExp2,
+  kGammaP,
+  kGammaQ,
+  kZeta,
+  // Ternary, floating.
+  kLerp,
 };
-constexpr int kNumTileOps = static_cast<int>(TileOp::kAddcmul) + 1;
+constexpr int kNumTileOps = static_cast<int>(TileOp::kLerp) + 1;
 
 // `count` elements; inputs and output are contiguous and don't overlap unless
 // they are equal.

@@ -145,8 +145,9 @@ void LogSoftmax(const float* x, float* out, const RowArgs& args) {
     const float* row = x + i * args.x_step;
     float* to = out + i * args.size;
     const float top = ReduceRow<Max>(row, args.size);
-    const float shift = top + __builtin_logf(ExpRow(row, to, top, args.size));
-    for (int64_t j = 0; j < args.size; ++j) to[j] = row[j] - shift;
+    const float rest = __builtin_logf(ExpRow(row, to, top, args.size));
+    // In this order: the sum of the two would round where x is large.
+    for (int64_t j = 0; j < args.size; ++j) to[j] = row[j] - top - rest;
   }
 }
 
