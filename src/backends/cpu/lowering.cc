@@ -13,6 +13,7 @@ std::vector<Lowering> JoinFamilies() {
         ActivationLowerings(), ChoiceLowerings(), DivisionLowerings(),
         InPlaceLowerings(), MatmulLowerings(), AttentionLowerings(),
         NormLowerings(), SoftmaxLowerings(), ReductionLowerings(),
+        StatisticsLowerings(), ExtremaLowerings(), ScanLowerings(),
         IndexLowerings(), ConvolutionLowerings(), PoolLowerings(),
         QuantizedLowerings()}) {
     all.insert(all.end(), family.begin(), family.end());
