@@ -286,12 +286,15 @@ bool Embedding(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return Take(b, call, weight, std::move(selection));
 }
 
+// A 0-d tensor counts as one of a dimension of size 1.
+Tensor AtLeast1d(const Tensor& t) {
+  return t.dim() == 0 ? Unsqueezed(t, 0) : t;
+}
+
 bool SelectAlong(PlanBuilder& b, KernelCall& call, const Tensor& self,
                  int64_t dim, const Tensor& index, Selection* selection) {
   if (!WrapDim(call, self.dim(), &dim)) return false;
-  if (self.dim() == 0 || index.dim() > 1) {
-    return call.Fail("expected dimensions and a 1-d index");
-  }
+  if (index.dim() > 1) return call.Fail("expected a 1-d index");
   std::vector<Tensor> given(static_cast<size_t>(dim) + 1);
   given.back() = index.dim() == 1 ? index : Unsqueezed(index, 0);
   if (!Select(b, call, self, given, selection)) return false;
@@ -300,10 +303,18 @@ bool SelectAlong(PlanBuilder& b, KernelCall& call, const Tensor& self,
 }
 
 bool IndexSelect(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const Tensor self = call.tensor(0);
+  const Tensor given = call.tensor(0), self = AtLeast1d(given);
   Selection selection;
-  return SelectAlong(b, call, self, call.Int(1), call.tensor(2), &selection) &&
-         Take(b, call, self, std::move(selection));
+  if (given.dim() == 0 && call.tensor(2).numel() != 1) {
+    return call.Fail("a 0-d tensor takes one index");
+  }
+  if (!SelectAlong(b, call, self, call.Int(1), call.tensor(2), &selection) ||
+      !Take(b, call, self, std::move(selection))) {
+    return false;
+  }
+  RuntimeValue& out = call.results()[0];
+  if (given.dim() == 0) out = Squeezed(out.tensor(), 0);
+  return true;
 }
 
 // A copy with the strides of the original, as PyTorch's clone has them.
@@ -352,14 +363,16 @@ bool IndexCopy(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor target;
   Selection selection;
   if (!TargetOf(b, call, kInPlace, &target) ||
-      !SelectAlong(b, call, target, call.Int(1), call.tensor(2), &selection)) {
+      !SelectAlong(b, call, AtLeast1d(target), call.Int(1), call.tensor(2),
+                   &selection)) {
     return false;
   }
-  if (call.tensor(3).sizes() != selection.ResultSizes()) {
+  const Tensor source = AtLeast1d(call.tensor(3));
+  if (source.sizes() != selection.ResultSizes()) {
     return call.Fail("source " + call.tensor(3).ToString() +
                      " doesn't fit the index");
   }
-  if (!Put(b, call, target, std::move(selection), call.tensor(3), false)) {
+  if (!Put(b, call, AtLeast1d(target), std::move(selection), source, false)) {
     return false;
   }
   call.Return(target);
@@ -410,10 +423,15 @@ class GatherStep : public Step {
 bool Gather(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor self = call.tensor(0), index = call.tensor(2);
   int64_t dim = call.Int(1);
-  if (!IsIndex(index)) return call.Fail("an index of another dtype");
   if (!WrapDim(call, self.dim(), &dim)) return false;
   if (self.dim() == 0) self = Unsqueezed(self, 0);
   const Sizes out_sizes = index.sizes();
+  // PyTorch doesn't look at an empty one.
+  if (index.numel() == 0) {
+    call.Return(b.NewTensor(self.dtype(), out_sizes));
+    return true;
+  }
+  if (!IsIndex(index)) return call.Fail("an index of another dtype");
   if (index.dim() == 0) index = Unsqueezed(index, 0);
   if (index.dim() != self.dim()) return call.Fail("ranks differ");
   for (int64_t d = 0; d < self.dim(); ++d) {

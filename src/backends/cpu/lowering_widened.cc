@@ -37,6 +37,7 @@ bool IsWideStatistic(const KernelCall& call, size_t result) {
   const std::string_view name = call.schema().name;
   const bool is_norm =
       name == "aten.native_layer_norm.default" ||
+      name == "aten.native_group_norm.default" ||
       name == "aten._native_batch_norm_legit_no_training.default";
   if (result == 0 || !is_norm) return false;
   for (size_t i = 1; i < call.num_args(); ++i) {

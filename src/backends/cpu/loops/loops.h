@@ -167,6 +167,15 @@ struct NormArgs : RowArgs {
   float* inverse_deviation = nullptr;
 };
 
+// Statistics of [batch, channels, pixels], over groups of adjoining channels.
+struct MomentArgs {
+  int64_t batch = 0, channels = 0, groups = 0, pixels = 0;
+  double eps = 0;
+  // batch * groups elements each.
+  float* mean = nullptr;
+  float* inverse_deviation = nullptr;
+};
+
 // C = alpha * op(A) op(B) [+ bias]: row-major C with unit column stride.
 // One of B's strides is 1.
 struct GemmArgs {
@@ -260,6 +269,11 @@ struct Loops {
   void (*layer_norm)(const float* x, float* out, const NormArgs& args);
   // Divides by the root of the mean square; weight only.
   void (*rms_norm)(const float* x, float* out, const NormArgs& args);
+  void (*group_moments)(const float* x, const MomentArgs& args);
+  // The same of [batch, pixels, channels]. `scratch` has a double and two
+  // floats per channel.
+  void (*group_moments_last)(const float* x, const MomentArgs& args,
+                             double* scratch);
   // out has one element per row.
   void (*reduce_rows)(Reduction reduction, const float* x, float* out,
                       const RowArgs& args);
