@@ -295,9 +295,11 @@ std::optional<Refusal> RefuseHalf(const Program& program, NodeId node) {
   }
   const Arg* padding = program.FindArg(node, "padding_idx");
   const Arg* mode = program.FindArg(node, "mode");
+  // -1 is the last row to the public operator, no row to the inner ones.
+  const bool is_inner = !program.op_name(node).ends_with(".padding_idx");
   const bool has_padding =
       padding != nullptr && padding->kind != ArgKind::kNone &&
-      !(padding->kind == ArgKind::kInt && padding->i == -1);
+      !(is_inner && padding->kind == ArgKind::kInt && padding->i == -1);
   if (!has_padding &&
       (mode == nullptr || (mode->kind == ArgKind::kInt && mode->i != kMax))) {
     return std::nullopt;

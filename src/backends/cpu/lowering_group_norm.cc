@@ -1,10 +1,9 @@
 // Norms over groups of channels: group_norm, instance_norm; and weight_norm.
 //
 // One step measures the groups, in whichever order the channels lie. The rest
-// is elementwise, x * scale + shift with both per sample and channel, so that
-// it merges with an activation:
-//   scale = weight / deviation
-//   shift = bias - mean * scale
+// is elementwise, (x - mean) * scale + bias with weight / deviation as scale,
+// so that it merges with an activation. What is per group is laid out per
+// channel first.
 #include <string>
 
 #include "backends/cpu/constants.h"
@@ -87,53 +86,69 @@ bool Measure(PlanBuilder& b, KernelCall& call, const GroupNorm& norm,
   return true;
 }
 
-// x * scale + shift.
-bool Normalize(PlanBuilder& b, KernelCall& call, const GroupNorm& norm,
-               const Tensor& mean, const Tensor& deviation, Tensor* out) {
+// values[n, group of c] * weight[c], laid out by sample and channel: as many
+// dimensions as the input has, all but the first two of size 1.
+Tensor PerChannel(PlanBuilder& b, const GroupNorm& norm, const Tensor& values,
+                  const Tensor& weight) {
   const int64_t width = norm.channels / norm.groups;
   const Sizes grouped = {norm.batch, norm.groups, width};
-  const Tensor scale = b.NewTensor(DType::kFloat32, grouped);
-  const Tensor shift = b.NewTensor(DType::kFloat32, grouped);
-  const auto per_group = [&](const Tensor& t) {
-    return t.View(grouped, {norm.groups, 1, 0}, t.offset());
-  };
-  const auto per_channel = [&](const Tensor& t) {
-    const int64_t stride = t.stride(0);
-    return t.View(grouped, {0, stride * width, stride}, t.offset());
-  };
-  {
-    PointwiseBuilder e(&b, scale);
-    TileValue value = e.Load(per_group(deviation));
+  const Tensor out = b.NewTensor(DType::kFloat32, grouped);
+  if (!out.defined()) return out;
+  PointwiseBuilder e(&b, out);
+  TileValue value =
+      e.Load(values.View(grouped, {norm.groups, 1, 0}, values.offset()));
+  if (weight.defined()) {
+    const int64_t stride = weight.stride(0);
     value =
-        norm.weight.defined()
-            ? e.Apply(TileOp::kMul, {value, e.Load(per_channel(norm.weight))})
-            : e.Apply(TileOp::kCopy, {value});
-    if (!e.Emit(value)) return call.Fail("cannot compute the scale");
+        e.Apply(TileOp::kMul,
+                {value, e.Load(weight.View(grouped, {0, stride * width, stride},
+                                           weight.offset()))});
+  } else {
+    value = e.Apply(TileOp::kCopy, {value});
   }
-  {
-    PointwiseBuilder e(&b, shift);
-    TileValue value =
-        e.Apply(TileOp::kMul, {e.Load(per_group(mean)), e.Load(scale)});
-    value = norm.bias.defined()
-                ? e.Apply(TileOp::kSub, {e.Load(per_channel(norm.bias)), value})
-                : e.Apply(TileOp::kNeg, {value});
-    if (!e.Emit(value)) return call.Fail("cannot compute the shift");
-  }
-  // As the input's dimensions have it.
+  if (!e.Emit(value)) return Tensor();
   Sizes sizes(norm.x.sizes().size(), 1), strides(norm.x.sizes().size(), 0);
   sizes[0] = norm.batch;
   sizes[1] = norm.channels;
   strides[0] = norm.channels;
   strides[1] = 1;
+  return out.View(sizes, strides, 0);
+}
+
+// x * scale + shift, in one rounding as PyTorch's: a product may leave the
+// range that the sum is in.
+bool Normalize(PlanBuilder& b, KernelCall& call, const GroupNorm& norm,
+               const Tensor& mean, const Tensor& deviation, Tensor* out) {
+  const Tensor scale = PerChannel(b, norm, deviation, norm.weight);
+  const Tensor centre = PerChannel(b, norm, mean, Tensor());
+  if (!scale.defined() || !centre.defined()) {
+    return call.Fail("the statistics are too large");
+  }
+  const Tensor shift =
+      b.NewTensor(DType::kFloat32, scale.sizes(), scale.strides());
   *out = b.NewTensor(DType::kFloat32, norm.x.sizes(),
                      StridesFor(norm.x.sizes(), norm.format));
-  if (!out->defined()) return call.Fail("the result is too large");
+  if (!shift.defined() || !out->defined()) {
+    return call.Fail("the result is too large");
+  }
+  {
+    PointwiseBuilder e(&b, shift);
+    TileValue value = e.Apply(TileOp::kMul, {e.Load(centre), e.Load(scale)});
+    if (norm.bias.defined()) {
+      Sizes sizes(norm.x.sizes().size(), 1), strides(norm.x.sizes().size(), 0);
+      sizes[1] = norm.channels;
+      strides[1] = norm.bias.stride(0);
+      const Tensor bias = norm.bias.View(sizes, strides, norm.bias.offset());
+      value = e.Apply(TileOp::kSub, {e.Load(bias), value});
+    } else {
+      value = e.Apply(TileOp::kNeg, {value});
+    }
+    if (!e.Emit(value)) return call.Fail("cannot compute the shift");
+  }
   const Tensor operands[] = {norm.x};
   PointwiseBuilder e(&b, *out, operands);
-  const TileValue scaled = e.Apply(
-      TileOp::kMul, {e.Load(norm.x), e.Load(scale.View(sizes, strides, 0))});
-  return e.Emit(e.Apply(TileOp::kAdd,
-                        {scaled, e.Load(shift.View(sizes, strides, 0))})) ||
+  return e.Emit(e.Apply(TileOp::kAddcmul,
+                        {e.Load(shift), e.Load(norm.x), e.Load(scale)}, 1.0)) ||
          call.Fail("cannot scale the input");
 }
 
@@ -287,7 +302,7 @@ constexpr Lowering kLowerings[] = {
     {"aten.native_group_norm.default", kPure, NativeGroupNorm, kFloat32},
     {"aten.instance_norm.default", kPure, InstanceNorm, kFloat32, TileOp::kCopy,
      RefuseRunning},
-    {"aten._weight_norm.default", kPure, WeightNorm, DTypeRule::kFloating},
+    {"aten._weight_norm.default", kPure, WeightNorm, DTypeRule::kWidened},
 };
 
 }  // namespace

@@ -270,11 +270,51 @@ bool Put(PlanBuilder& b, KernelCall& call, const Tensor& self,
 
 // --- the operators ---
 
+// As TensorIterator chooses them from the operand, in which indexed dimensions
+// have stride 0, and the index tensors in their place.
+Sizes IndexStrides(const Selection& selection, const Tensor& self,
+                   const std::vector<Tensor>& given) {
+  const Sizes sizes = selection.ResultSizes();
+  const size_t before = selection.outer.size(), after = selection.inner.size();
+  Sizes strides;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    if (i >= given.size() || !given[i].defined()) {
+      strides.push_back(self.stride(d));
+    }
+  }
+  const auto at = static_cast<int64_t>(before);
+  strides.insert(strides.begin() + at, selection.index_sizes.size(), 0);
+  std::vector<Tensor> operands = {self.View(sizes, strides, self.offset())};
+  for (const Tensor& index : given) {
+    if (!index.defined()) continue;
+    Sizes index_sizes = index.sizes(), index_strides = index.strides();
+    const size_t missing =
+        before + selection.index_sizes.size() - index_sizes.size();
+    index_sizes.insert(index_sizes.begin(), missing, 1);
+    index_strides.insert(index_strides.begin(), missing, 0);
+    index_sizes.insert(index_sizes.end(), after, 1);
+    index_strides.insert(index_strides.end(), after, 0);
+    operands.push_back(index.View(index_sizes, index_strides, index.offset()));
+  }
+  return ResultStrides(sizes, operands);
+}
+
 bool Index(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const Tensor self = call.tensor(0);
+  const std::vector<Tensor> given = call.OptionalTensors(1);
   Selection selection;
-  return Select(b, call, self, call.OptionalTensors(1), &selection) &&
-         Take(b, call, self, std::move(selection));
+  if (!Select(b, call, self, given, &selection)) return false;
+  const Sizes strides = IndexStrides(selection, self, given);
+  if (!Take(b, call, self, std::move(selection))) return false;
+  const Tensor taken = call.results()[0].tensor();
+  if (taken.strides() == strides) return true;
+  const Tensor out = b.NewTensor(taken.dtype(), taken.sizes(), strides);
+  if (!out.defined() || !b.EmitCopy(taken, out)) {
+    return call.Fail("the result is too large");
+  }
+  call.results()[0] = out;
+  return true;
 }
 
 bool Embedding(PlanBuilder& b, KernelCall& call, const Lowering&) {
@@ -500,6 +540,8 @@ constexpr DTypeRule kHeld = DTypeRule::kHeld;
 
 constexpr Lowering kLowerings[] = {
     {"aten.index.Tensor", kPure, Index, kHeld, TileOp::kCopy, RefuseMasks},
+    {"aten._unsafe_index.Tensor", kPure, Index, kHeld, TileOp::kCopy,
+     RefuseMasks},
     {"aten.embedding.default", kPure, Embedding},
     {"aten.index_select.default", kPure, IndexSelect},
     {"aten.gather.default", kPure, Gather},

@@ -171,22 +171,30 @@ bool Roll(PlanBuilder& b, KernelCall& call, const Lowering&) {
 
 enum class Border { kReflect, kReplicate, kCircular };
 
-// `before` and `after` may be negative.
+// `before` and `after` may be negative. Positions count from the operand's
+// first element: those of the result are [low, high).
 std::vector<Stretch> PadStretches(Border border, int64_t size, int64_t before,
                                   int64_t after) {
-  const int64_t first = std::max<int64_t>(-before, 0);
-  const int64_t kept = size - first - std::max<int64_t>(-after, 0);
-  const int64_t front = std::max<int64_t>(before, 0);
-  const int64_t back = std::max<int64_t>(after, 0);
-  const int64_t end = front + kept;
-  const Stretch middle = {front, first, kept, 1};
+  const int64_t low = -before, high = size + after;
+  const int64_t first = std::max<int64_t>(low, 0);     // of the middle
+  const int64_t last = std::min<int64_t>(high, size);  // after the middle
+  const int64_t back = std::max(low, size);
+  const auto stretch = [&](int64_t begin, int64_t end, int64_t from,
+                           int64_t step) {
+    return Stretch{begin - low, from, std::max<int64_t>(end - begin, 0), step};
+  };
+  const int64_t front_end = std::min<int64_t>(high, 0);
+  const Stretch middle = stretch(first, last, first, 1);
   switch (border) {
     case Border::kReflect:
-      return {{0, front, front, -1}, middle, {end, size - 2, back, -1}};
+      return {stretch(low, front_end, -low, -1), middle,
+              stretch(back, high, 2 * (size - 1) - back, -1)};
     case Border::kReplicate:
-      return {{0, 0, front, 0}, middle, {end, size - 1, back, 0}};
+      return {stretch(low, front_end, 0, 0), middle,
+              stretch(back, high, size - 1, 0)};
     case Border::kCircular:
-      return {{0, size - front, front, 1}, middle, {end, 0, back, 1}};
+      return {stretch(low, front_end, low + size, 1), middle,
+              stretch(back, high, back - size, 1)};
   }
   return {};
 }
@@ -217,8 +225,7 @@ bool CheckPad(KernelCall& call, Border border, int64_t spatial,
       return call.Fail("pad: more than the dimension of size " +
                        std::to_string(size) + " has");
     }
-    // Beyond that, the two sides would cut the same elements.
-    if (size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0) < 1) {
+    if (size + before + after < 1) {
       return call.Fail("pad: a dimension would have no elements");
     }
   }

@@ -315,7 +315,13 @@ bool Recurrent(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return true;
 }
 
-std::optional<Refusal> RefuseRandom(const Program& program, NodeId node) {
+// What is random, or isn't computed in float32.
+std::optional<Refusal> RefuseOthers(const Program& program, NodeId node) {
+  const Arg* input = program.FindArg(node, "input");
+  if (input != nullptr && input->is_value() &&
+      program.type(input->value()).dtype == DType::kFloat64) {
+    return Refusal{RefusalReason::kDtype, "float64"};
+  }
   const Arg* train = program.FindArg(node, "train");
   const Arg* dropout = program.FindArg(node, "dropout");
   const bool drops = dropout != nullptr &&
@@ -345,8 +351,8 @@ std::optional<Refusal> RefuseRandom(const Program& program, NodeId node) {
 }
 
 constexpr Lowering Op(std::string_view name, LowerFn lower) {
-  return {name,          LoweringKind::kPure, lower, DTypeRule::kOnlyFloat32,
-          TileOp::kCopy, RefuseRandom};
+  return {name,          LoweringKind::kPure, lower, DTypeRule::kFloating,
+          TileOp::kCopy, RefuseOthers};
 }
 
 constexpr Lowering kLowerings[] = {

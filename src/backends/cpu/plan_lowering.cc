@@ -33,11 +33,13 @@ void PlanBuilder::BindInputs() {
       continue;
     }
     const Tensor& t = input.tensor();
-    const size_t skipped =
-        static_cast<size_t>(t.offset()) * SizeBytes(t.dtype());
+    const int64_t before = request_.sees_storages ? t.offset() : 0;
+    const auto skipped =
+        static_cast<size_t>(t.offset() - before) * SizeBytes(t.dtype());
     const uint32_t id =
         AddBuffer(BufferKind::kInput, t.storage()->size_bytes() - skipped);
     buffers_[id].input = i;
+    buffers_[id].elements_before = before;
     // A copy of a tensor with gaps has none, and those who read it count on
     // that.
     const bool is_replaced = std::any_of(
@@ -45,7 +47,7 @@ void PlanBuilder::BindInputs() {
         [&](const DeclaredWrite& write) { return write.input == i; });
     may_update_ = may_update_ && (!is_replaced || t.is_dense());
     bound_inputs_[i] =
-        Tensor(stand_ins_[id], t.dtype(), t.sizes(), t.strides(), 0);
+        Tensor(stand_ins_[id], t.dtype(), t.sizes(), t.strides(), before);
     values_[ids[i].index] = bound_inputs_[i];
   }
 }
