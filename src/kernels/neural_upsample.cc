@@ -1,8 +1,8 @@
 // Upsampling, and downsampling with antialiasing.
 //
-// All kinds are separable: along each dimension an output element is a
-// weighted sum of a few input elements. A kind says which (its taps); the rest
-// is shared, and the gradient is the same sum read backwards.
+// All kinds are separable (resampling.h): along each dimension an output
+// element is a weighted sum of a few input elements, and the gradient is the
+// same sum read backwards.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,128 +10,16 @@
 #include "kernels/compose.h"
 #include "kernels/elements.h"
 #include "kernels/registry.h"
+#include "kernels/resampling.h"
 #include "kernels/views.h"
 
 namespace tenon {
 namespace {
 
-enum class Kind {
-  kNearest,
-  kNearestExact,
-  kLinear,
-  kCubic,
-  kLinearAntialias,
-  kCubicAntialias
-};
-
-struct Tap {
-  int64_t index;
-  double weight;
-};
-using Taps = std::vector<std::vector<Tap>>;  // per output element
-
-struct Axis {
-  int64_t in = 1, out = 1;
-  bool align_corners = false;
-  std::optional<double> scale;  // output per input, where the caller gave it
-};
-
-// Input elements per output element.
-double StepOf(const Axis& a) {
-  if (a.align_corners) {
-    return a.out > 1
-               ? static_cast<double>(a.in - 1) / static_cast<double>(a.out - 1)
-               : 0.0;
-  }
-  if (a.scale && *a.scale > 0) return 1.0 / *a.scale;
-  return static_cast<double>(a.in) / static_cast<double>(a.out);
-}
-
-// In float, as PyTorch does whatever the dtype: the rounding decides.
-int64_t NearestIndex(const Axis& a, int64_t i, bool exact) {
-  if (!exact) {
-    if (a.out == a.in) return i;
-    if (a.out == 2 * a.in) return i / 2;
-  }
-  const float step = a.scale && *a.scale > 0
-                         ? static_cast<float>(1.0 / *a.scale)
-                         : static_cast<float>(a.in) / static_cast<float>(a.out);
-  const float at = exact ? (static_cast<float>(i) + 0.5f) * step
-                         : static_cast<float>(i) * step;
-  return at >= static_cast<float>(a.in)
-             ? a.in - 1
-             : std::min(static_cast<int64_t>(std::floor(at)), a.in - 1);
-}
-
-// Keys' cubic convolution.
-double Cubic(double x, double a) {
-  x = std::abs(x);
-  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-  return 0;
-}
-
-// The filter is widened by the step when shrinking.
-std::vector<Tap> AntialiasTaps(const Axis& a, int64_t i, bool cubic) {
-  const double step = StepOf(a);
-  const double radius = cubic ? 2.0 : 1.0;
-  const double support = radius * std::max(step, 1.0);
-  const double inverse = step >= 1 ? 1.0 / step : 1.0;
-  const double center = step * (static_cast<double>(i) + 0.5);
-  const double limit = static_cast<double>(a.in);
-  const int64_t first =
-      static_cast<int64_t>(std::clamp(center - support + 0.5, 0.0, limit));
-  const int64_t last =
-      static_cast<int64_t>(std::clamp(center + support + 0.5, 0.0, limit));
-  std::vector<Tap> taps;
-  double total = 0;
-  for (int64_t at = first; at < last; ++at) {
-    const double x = (static_cast<double>(at) - center + 0.5) * inverse;
-    const double weight =
-        cubic ? Cubic(x, -0.5) : std::max(0.0, 1.0 - std::abs(x));
-    taps.push_back({at, weight});
-    total += weight;
-  }
-  for (Tap& tap : taps) {
-    if (total != 0) tap.weight /= total;
-  }
-  return taps;
-}
-
-std::vector<Tap> TapsOf(Kind kind, const Axis& a, int64_t i) {
-  if (kind == Kind::kNearest || kind == Kind::kNearestExact) {
-    return {{NearestIndex(a, i, kind == Kind::kNearestExact), 1.0}};
-  }
-  if (kind == Kind::kLinearAntialias || kind == Kind::kCubicAntialias) {
-    return AntialiasTaps(a, i, kind == Kind::kCubicAntialias);
-  }
-  const double step = StepOf(a);
-  double at = a.align_corners ? step * static_cast<double>(i)
-                              : step * (static_cast<double>(i) + 0.5) - 0.5;
-  if (kind == Kind::kLinear && at < 0) at = 0;
-  const double largest = static_cast<double>(a.in);
-  const int64_t base =
-      static_cast<int64_t>(std::floor(std::clamp(at, -2.0, largest + 1)));
-  if (kind == Kind::kLinear) {
-    const int64_t low = std::min(base, a.in - 1);
-    const double t = std::clamp(at - static_cast<double>(low), 0.0, 1.0);
-    return {{low, 1 - t}, {std::min(low + 1, a.in - 1), t}};
-  }
-  const int64_t low = std::min(base, a.in - 1);
-  const double t = std::clamp(at - static_cast<double>(low), 0.0, 1.0);
-  std::vector<Tap> taps;
-  for (int64_t k = -1; k <= 2; ++k) {
-    taps.push_back({std::clamp<int64_t>(low + k, 0, a.in - 1),
-                    Cubic(t - static_cast<double>(k), -0.75)});
-  }
-  return taps;
-}
-
-Taps AllTaps(Kind kind, const Axis& a) {
-  Taps taps;
-  for (int64_t i = 0; i < a.out; ++i) taps.push_back(TapsOf(kind, a, i));
-  return taps;
-}
+using Kind = Resampling;
+using Axis = ResampledAxis;
+using Tap = ResamplingTap;
+using Taps = ResamplingTaps;
 
 // Along the middle dimension of [outer, in, inner].
 std::vector<double> ApplyTaps(const std::vector<double>& from, const Axis& a,
@@ -192,7 +80,7 @@ bool Resample(KernelCall& call, Kind kind, const Tensor& from,
     int64_t inner = 1;
     for (size_t i = axes.size(); i-- > 0;) {
       values =
-          ApplyTaps(values, axes[i], AllTaps(kind, axes[i]), inner, backward);
+          ApplyTaps(values, axes[i], FindTaps(kind, axes[i]), inner, backward);
       inner *= backward ? axes[i].in : axes[i].out;
       // PyTorch keeps bytes between the passes as well.
       if (dtype == DType::kUInt8) {
@@ -203,10 +91,6 @@ bool Resample(KernelCall& call, Kind kind, const Tensor& from,
   }
   call.Return(out);
   return true;
-}
-
-constexpr bool HasAlign(Kind kind) {
-  return kind != Kind::kNearest && kind != Kind::kNearestExact;
 }
 
 bool CheckInput(KernelCall& call, const Tensor& input, int spatial) {
@@ -235,7 +119,7 @@ bool Upsample(KernelCall& call) {
   if (!CheckInput(call, input, kSpatial)) return false;
   std::vector<Axis> axes(kSpatial);
   size_t next = 2;
-  const bool align = HasAlign(kKind) && call.Bool(next++);
+  const bool align = HasAlignCorners(kKind) && call.Bool(next++);
   for (Axis& axis : axes) {
     axis.align_corners = align;
     if (!call.is_none(next)) axis.scale = call.Float(next);
@@ -251,13 +135,13 @@ template <Kind kKind, int kSpatial>
 bool UpsampleVec(KernelCall& call) {
   const Tensor& input = call.tensor(0);
   if (!CheckInput(call, input, kSpatial)) return false;
-  const size_t scale_arg = HasAlign(kKind) ? 3 : 2;
+  const size_t scale_arg = HasAlignCorners(kKind) ? 3 : 2;
   if (call.is_none(1) == call.is_none(scale_arg)) {
     return call.Fail("upsample: expected either output_size or scale_factors");
   }
   std::vector<Axis> axes(kSpatial);
   for (Axis& axis : axes) {
-    axis.align_corners = HasAlign(kKind) && call.Bool(2);
+    axis.align_corners = HasAlignCorners(kKind) && call.Bool(2);
   }
   const Sizes in(input.sizes().begin() + 2, input.sizes().end());
   Sizes out = call.Ints(1);
@@ -292,7 +176,7 @@ bool UpsampleBackward(KernelCall& call) {
   }
   std::vector<Axis> axes(kSpatial);
   size_t next = 3;
-  const bool align = HasAlign(kKind) && call.Bool(next++);
+  const bool align = HasAlignCorners(kKind) && call.Bool(next++);
   for (Axis& axis : axes) {
     axis.align_corners = align;
     if (!call.is_none(next)) axis.scale = call.Float(next);

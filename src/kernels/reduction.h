@@ -56,8 +56,8 @@ bool ReduceLines(KernelCall& call, const Tensor& self,
     return false;
   }
   const Lines<C> lines = ReadLines<C>(self, reduced);
-  using Value = decltype(f(lines.line(0)));
-  std::vector<Value> values(static_cast<size_t>(lines.count));
+  using Reduced = decltype(f(lines.line(0)));
+  std::vector<Reduced> values(static_cast<size_t>(lines.count));
   for (int64_t i = 0; i < lines.count; ++i) {
     values[static_cast<size_t>(i)] = f(lines.line(i));
   }

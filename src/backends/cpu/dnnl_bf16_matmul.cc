@@ -1,9 +1,8 @@
 #include "backends/cpu/dnnl_bf16_matmul.h"
 
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "backends/cpu/dnnl_matmul_step.h"
 
 namespace tenon::cpu {
 namespace {
@@ -15,53 +14,6 @@ using dnnl::memory;
 constexpr int64_t kFewRows = 4;
 // Below this many multiplications a call costs more than a loop.
 constexpr double kSmallProduct = 64 << 10;
-
-struct Prepared {
-  PrimitiveCall product;
-  Ref a, b, c, bias;
-  bool has_bias = false;
-  std::shared_ptr<PackedWeight> packed;
-  size_t scratch_bytes = 0;
-};
-
-class DnnlBf16Step : public Step {
- public:
-  DnnlBf16Step(Prepared prepared, Ref scratch)
-      : p_(std::move(prepared)), scratch_(scratch), stream_(DnnlEngine()) {
-    pointers_.reserve(5);
-  }
-
-  bool Run(Frame& frame) override {
-    void* b = p_.packed == nullptr ? frame.at<void>(p_.b)
-                                   : p_.packed->Get(frame, stream_, &held_);
-    std::vector<void*>& p = pointers_;
-    p.assign({frame.at<void>(p_.a), b, frame.at<void>(p_.c),
-              frame.at<void>(scratch_)});
-    if (p_.has_bias) p.push_back(frame.at<void>(p_.bias));
-    return (b != nullptr && p_.product.Run(stream_, p)) ||
-           frame.Fail("oneDNN could not run a matrix product");
-  }
-  std::string_view name() const override { return "matmul_dnnl_bf16"; }
-
- private:
-  Prepared p_;
-  const Ref scratch_;
-  dnnl::stream stream_;
-  std::shared_ptr<PackedWeight::Copy> held_;
-  std::vector<void*> pointers_;  // of a run's arguments
-};
-
-class PreparedMatmul : public DnnlMatmul {
- public:
-  explicit PreparedMatmul(Prepared prepared) : prepared_(std::move(prepared)) {}
-  size_t scratch_bytes() const override { return prepared_.scratch_bytes; }
-  std::unique_ptr<Step> MakeStep(Ref scratch) override {
-    return std::make_unique<DnnlBf16Step>(std::move(prepared_), scratch);
-  }
-
- private:
-  Prepared prepared_;
-};
 
 std::unique_ptr<DnnlMatmul> Prepare(const MatmulShape& s,
                                     const WeightSource& source,
@@ -84,25 +36,8 @@ std::unique_ptr<DnnlMatmul> Prepare(const MatmulShape& s,
       kernel.find("bf16") == std::string_view::npos) {
     return nullptr;
   }
-  Prepared p;
-  p.a = s.a;
-  p.b = s.b;
-  p.c = s.c;
-  p.bias = s.bias;
-  p.has_bias = s.has_bias;
-  if (desc.weights_desc() != plain_b) {
-    p.packed = weights.Find(plain_b, desc.weights_desc(), p.b, source);
-    if (p.packed == nullptr) return nullptr;
-  }
-  p.scratch_bytes = desc.scratchpad_desc().get_size() + 64;
-  std::vector<std::pair<int, memory::desc>> arguments = {
-      {DNNL_ARG_SRC, desc.src_desc()},
-      {DNNL_ARG_WEIGHTS, desc.weights_desc()},
-      {DNNL_ARG_DST, desc.dst_desc()},
-      {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}};
-  if (s.has_bias) arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc()});
-  p.product = PrimitiveCall(dnnl::matmul(desc), arguments);
-  return std::make_unique<PreparedMatmul>(std::move(p));
+  return MakeDnnlMatmul(desc, s, plain_b, "matmul_dnnl_bf16",
+                        "matmul_dnnl_bf16", source, weights);
 }
 
 }  // namespace

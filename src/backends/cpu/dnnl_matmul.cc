@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "backends/cpu/dnnl_matmul_step.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -44,59 +46,6 @@ memory::desc Matrices(int64_t count, int64_t rows, int64_t columns,
   return memory::desc(sizes, kFloat, memory::format_tag::any);
 }
 
-struct Prepared {
-  PrimitiveCall product;
-  Ref a, b, c, bias;
-  bool has_bias = false;
-  std::shared_ptr<PackedWeight> packed;
-  size_t scratch_bytes = 0;
-};
-
-class DnnlMatmulStep : public Step {
- public:
-  DnnlMatmulStep(Prepared prepared, Ref scratch)
-      : p_(std::move(prepared)), scratch_(scratch), stream_(DnnlEngine()) {}
-
-  bool Run(Frame& frame) override {
-    void* b = p_.packed == nullptr ? frame.at<void>(p_.b)
-                                   : p_.packed->Get(frame, stream_, &held_);
-    if (b == nullptr) return Fail(frame);
-    void* a = frame.at<void>(p_.a);
-    void* c = frame.at<void>(p_.c);
-    void* scratch = frame.at<void>(scratch_);
-    const bool ok =
-        p_.has_bias ? p_.product.Run(
-                          stream_, {a, b, c, scratch, frame.at<void>(p_.bias)})
-                    : p_.product.Run(stream_, {a, b, c, scratch});
-    return ok || Fail(frame);
-  }
-  std::string_view name() const override {
-    return p_.packed == nullptr ? "matmul_dnnl" : "matmul_dnnl_packed";
-  }
-
- private:
-  static bool Fail(Frame& frame) {
-    return frame.Fail("oneDNN could not run a matrix product");
-  }
-
-  Prepared p_;
-  const Ref scratch_;
-  dnnl::stream stream_;
-  std::shared_ptr<PackedWeight::Copy> held_;
-};
-
-class PreparedMatmul : public DnnlMatmul {
- public:
-  explicit PreparedMatmul(Prepared prepared) : prepared_(std::move(prepared)) {}
-  size_t scratch_bytes() const override { return prepared_.scratch_bytes; }
-  std::unique_ptr<Step> MakeStep(Ref scratch) override {
-    return std::make_unique<DnnlMatmulStep>(std::move(prepared_), scratch);
-  }
-
- private:
-  Prepared prepared_;
-};
-
 std::unique_ptr<DnnlMatmul> Prepare(const MatmulShape& s,
                                     const WeightSource& source,
                                     PackedWeights& weights) {
@@ -130,28 +79,8 @@ std::unique_ptr<DnnlMatmul> Prepare(const MatmulShape& s,
   if (std::string(desc.impl_info_str()).find("brg") == std::string::npos) {
     return nullptr;
   }
-  Prepared p;
-  p.a = s.a;
-  p.b = s.b;
-  p.c = s.c;
-  p.bias = s.bias;
-  p.has_bias = s.has_bias;
-  p.a.offset_bytes += s.a_offsets[0] * int64_t{sizeof(float)};
-  p.b.offset_bytes += s.b_offsets[0] * int64_t{sizeof(float)};
-  p.c.offset_bytes += s.c_offsets[0] * int64_t{sizeof(float)};
-  if (desc.weights_desc() != plain_b) {
-    p.packed = weights.Find(plain_b, desc.weights_desc(), p.b, source);
-    if (p.packed == nullptr) return nullptr;
-  }
-  p.scratch_bytes = desc.scratchpad_desc().get_size() + 64;
-  std::vector<std::pair<int, memory::desc>> arguments = {
-      {DNNL_ARG_SRC, desc.src_desc()},
-      {DNNL_ARG_WEIGHTS, desc.weights_desc()},
-      {DNNL_ARG_DST, desc.dst_desc()},
-      {DNNL_ARG_SCRATCHPAD, desc.scratchpad_desc()}};
-  if (s.has_bias) arguments.push_back({DNNL_ARG_BIAS, desc.bias_desc()});
-  p.product = PrimitiveCall(dnnl::matmul(desc), arguments);
-  return std::make_unique<PreparedMatmul>(std::move(p));
+  return MakeDnnlMatmul(desc, s, plain_b, "matmul_dnnl", "matmul_dnnl_packed",
+                        source, weights);
 }
 
 }  // namespace

@@ -120,6 +120,9 @@ std::shared_ptr<const CpuExecutable::Shared> CpuExecutable::MakeShared(
     shared->has_convolutions =
         shared->has_convolutions ||
         shared->region.op_name(n).starts_with("aten.conv");
+    shared->sees_storages =
+        shared->sees_storages ||
+        shared->region.op_name(n).starts_with("aten.as_strided");
   }
   return shared;
 }
@@ -164,6 +167,7 @@ void CpuExecutable::DescribeInputs(std::span<const RuntimeValue> inputs) {
       geometry_.push_back(static_cast<int64_t>(t.storage()->size_bytes()) -
                           t.offset() *
                               static_cast<int64_t>(SizeBytes(t.dtype())));
+      if (shared_->sees_storages) geometry_.push_back(t.offset());
     } else if (input.is_int()) {
       geometry_.push_back(input.int_value());
     } else if (input.is_float()) {
@@ -193,6 +197,7 @@ Expected<Plan*> CpuExecutable::MakePlan(std::span<const RuntimeValue> inputs,
   request.replaced = shared_->replaced;
   request.in_place_updates = &shared_->in_place_updates;
   request.keeps_nan = geometry_[0] != 0;
+  request.sees_storages = shared_->sees_storages;
   TENON_ASSIGN(auto plan, PlanBuilder::Build(request, diags));
   plan->set_observer(observer_);
   plan->set_undo_log(undo_log_);

@@ -49,6 +49,7 @@ class CpuExecutable : public Executable {
     // Such a region has plans of two kinds (PlanRequest::keeps_nan): looking at
     // the inputs first costs less than keeping NaN in every activation.
     bool has_convolutions = false;
+    bool sees_storages = false;  // PlanRequest
     mutable PackedWeights packed_weights;
   };
   struct CachedPlan {

@@ -8,12 +8,32 @@ namespace {
 
 std::vector<Lowering> JoinFamilies() {
   std::vector<Lowering> all;
-  for (const auto family :
-       {GeometryLowerings(), CopyLowerings(), PointwiseLowerings(),
-        InPlaceLowerings(), MatmulLowerings(), AttentionLowerings(),
-        NormLowerings(), SoftmaxLowerings(), ReductionLowerings(),
-        IndexLowerings(), ConvolutionLowerings(), PoolLowerings(),
-        QuantizedLowerings()}) {
+  for (const auto family : {GeometryLowerings(),
+                            CopyLowerings(),
+                            PointwiseLowerings(),
+                            ActivationLowerings(),
+                            ChoiceLowerings(),
+                            DivisionLowerings(),
+                            InPlaceLowerings(),
+                            MatmulLowerings(),
+                            AttentionLowerings(),
+                            NormLowerings(),
+                            GroupNormLowerings(),
+                            UpsampleLowerings(),
+                            RearrangeLowerings(),
+                            ScatterLowerings(),
+                            TransposedConvolutionLowerings(),
+                            RecurrentLowerings(),
+                            EmbeddingBagLowerings(),
+                            SoftmaxLowerings(),
+                            ReductionLowerings(),
+                            StatisticsLowerings(),
+                            ExtremaLowerings(),
+                            ScanLowerings(),
+                            IndexLowerings(),
+                            ConvolutionLowerings(),
+                            PoolLowerings(),
+                            QuantizedLowerings()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   std::sort(all.begin(), all.end(), [](const Lowering& a, const Lowering& b) {

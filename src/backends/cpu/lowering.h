@@ -42,11 +42,14 @@ enum class DTypeRule : uint8_t {
   // those. Of the latter only the first tensor counts: others may be indices.
   kFloat32,
   kOnlyFloat32,
+  // All of them; half precision by way of float32.
+  kWidened,
 };
 
 // Whether a lowering gets float32 where its operands are half precision.
 constexpr bool IsWidened(DTypeRule rule) {
-  return rule == DTypeRule::kFloat32 || rule == DTypeRule::kOnlyFloat32;
+  return rule == DTypeRule::kFloat32 || rule == DTypeRule::kOnlyFloat32 ||
+         rule == DTypeRule::kWidened;
 }
 
 // A reason beyond dtype to leave a node to others.
@@ -70,12 +73,25 @@ std::span<const Lowering> AllLowerings();  // sorted by name
 std::span<const Lowering> GeometryLowerings();
 std::span<const Lowering> CopyLowerings();
 std::span<const Lowering> PointwiseLowerings();
+std::span<const Lowering> ActivationLowerings();
+std::span<const Lowering> ChoiceLowerings();
+std::span<const Lowering> DivisionLowerings();
 std::span<const Lowering> InPlaceLowerings();
 std::span<const Lowering> MatmulLowerings();
 std::span<const Lowering> AttentionLowerings();
 std::span<const Lowering> NormLowerings();
+std::span<const Lowering> GroupNormLowerings();
+std::span<const Lowering> UpsampleLowerings();
+std::span<const Lowering> RearrangeLowerings();
+std::span<const Lowering> ScatterLowerings();
+std::span<const Lowering> TransposedConvolutionLowerings();
+std::span<const Lowering> RecurrentLowerings();
+std::span<const Lowering> EmbeddingBagLowerings();
 std::span<const Lowering> SoftmaxLowerings();
 std::span<const Lowering> ReductionLowerings();
+std::span<const Lowering> StatisticsLowerings();
+std::span<const Lowering> ExtremaLowerings();
+std::span<const Lowering> ScanLowerings();
 std::span<const Lowering> IndexLowerings();
 std::span<const Lowering> ConvolutionLowerings();
 std::span<const Lowering> PoolLowerings();

@@ -13,6 +13,7 @@
 #include "backends/cpu/gemm.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
+#include "backends/cpu/lowering_transposed_convolution.h"
 #include "kernels/views.h"
 #include "support/checked.h"
 
@@ -297,11 +298,14 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
   }
   const bool is_unbatched = x.dim() == weight.dim() - 1;
   if (is_unbatched) x = Unsqueezed(x, 0);
-  const MemoryFormat format =
-      rank == 2 && (SuggestedFormat(x) == MemoryFormat::kChannelsLast ||
-                    SuggestedFormat(weight) == MemoryFormat::kChannelsLast)
-          ? MemoryFormat::kChannelsLast
-          : MemoryFormat::kContiguous;
+  // A 1-d convolution is a 2-d one of height 1, whose memory format decides.
+  const auto is_last = [&](const Tensor& t) {
+    return SuggestedFormat(rank == 2 ? t : Unsqueezed(t, 2)) ==
+           MemoryFormat::kChannelsLast;
+  };
+  const MemoryFormat format = is_last(x) || is_last(weight)
+                                  ? MemoryFormat::kChannelsLast
+                                  : MemoryFormat::kContiguous;
   ConvolutionShape s;
   if (!Pair(call, c.stride, rank, 1, 1, s.stride) ||
       !Pair(call, c.padding, rank, 0, 0, s.padding) ||
@@ -331,12 +335,14 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
     if (room < 0) return call.Fail("the kernel is larger than the input");
     s.out_size[d] = room / s.stride[d] + 1;
   }
-  Sizes out_sizes = {s.batch, weight.size(0)};
-  if (rank == 2) out_sizes.push_back(s.out_size[0]);
-  out_sizes.push_back(s.out_size[1]);
+  Sizes out_sizes = {s.batch, weight.size(0), s.out_size[0], s.out_size[1]};
   if (!CheckSizes(call, out_sizes)) return false;
-  const Tensor out =
-      b.NewTensor(DType::kFloat32, out_sizes, StridesFor(out_sizes, format));
+  Sizes out_strides = StridesFor(out_sizes, format);
+  if (rank == 1) {
+    out_sizes.erase(out_sizes.begin() + 2);
+    out_strides.erase(out_strides.begin() + 2);
+  }
+  const Tensor out = b.NewTensor(DType::kFloat32, out_sizes, out_strides);
   if (!out.defined()) return call.Fail("the result is too large");
   Tensor bias;
   if (c.bias.defined()) {
@@ -362,7 +368,12 @@ bool Convolve(PlanBuilder& b, KernelCall& call, const ConvolutionCall& c) {
 }
 
 bool Convolution(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  if (call.Bool(6)) return call.Fail("transposed");
+  if (call.Bool(6)) {
+    return ConvolveTransposed(
+        b, call,
+        {call.OptionalTensor(2), call.Ints(3), call.Ints(4), call.Ints(7),
+         call.Ints(5), call.Int(8)});
+  }
   return Convolve(b, call,
                   {call.OptionalTensor(2), call.Ints(3), call.Ints(4),
                    call.Ints(5), call.Int(8)});
@@ -378,7 +389,7 @@ std::optional<Refusal> RefuseShape(const Program& program, NodeId node) {
   const Arg* transposed = program.FindArg(node, "transposed");
   if (transposed != nullptr && transposed->kind == ArgKind::kBool &&
       transposed->i != 0) {
-    return Refusal{RefusalReason::kAttributeValue, "transposed convolution"};
+    return std::nullopt;
   }
   const Arg* weight = program.FindArg(node, "weight");
   if (weight == nullptr || !weight->is_value()) return std::nullopt;

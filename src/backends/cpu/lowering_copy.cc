@@ -138,6 +138,26 @@ bool Reshape(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return ReturnReshaped(b, call, call.Ints(1));
 }
 
+bool ReshapeAs(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  return ReturnReshaped(b, call, call.tensor(1).sizes());
+}
+
+bool Ravel(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  const Tensor flat = b.Contiguous(call.tensor(0));
+  if (!flat.defined()) return call.Fail("cannot copy the input");
+  call.Return(flat.View({flat.numel()}, {1}, flat.offset()));
+  return true;
+}
+
+// Never a view, and of any strides.
+bool ViewCopy(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  if (!ReturnReshaped(b, call, call.Ints(1))) return false;
+  const Tensor view = call.results()[0].tensor();
+  call.results().clear();
+  return ReturnCopy(b, call, view, view.dtype(),
+                    ContiguousStrides(view.sizes()));
+}
+
 bool Flatten(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const Tensor& self = call.tensor(0);
   int64_t start = call.Int(1), end = call.Int(2);
@@ -580,7 +600,6 @@ constexpr Lowering Factory(std::string_view name) {
 
 constexpr Lowering kLowerings[] = {
     {"aten.clone.default", kPure, Clone},
-    {"aten.lift_fresh_copy.default", kPure, Clone},
     {"aten.contiguous.default", kPure, Contiguous},
     {"aten._to_copy.default", kPure, ToCopy},
     {"aten.to.dtype", kPure, ToDType},
@@ -589,8 +608,12 @@ constexpr Lowering kLowerings[] = {
     {"aten.type_as.default", kPure, TypeAs},
     {"aten.reshape.default", kPure, Reshape},
     {"aten.flatten.using_ints", kPure, Flatten},
+    {"aten.reshape_as.default", kPure, ReshapeAs},
+    {"aten.ravel.default", kPure, Ravel},
+    {"aten.view_copy.default", kPure, ViewCopy},
     {"aten.cat.default", kPure, Cat},
     {"aten.concat.default", kPure, Cat},
+    {"aten.concatenate.default", kPure, Cat},
     {"aten.stack.default", kPure, Stack},
     {"aten.diff.default", kPure, Diff, DTypeRule::kHeld, TileOp::kCopy,
      RefuseHigherDiff},

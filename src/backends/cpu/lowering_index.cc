@@ -270,11 +270,51 @@ bool Put(PlanBuilder& b, KernelCall& call, const Tensor& self,
 
 // --- the operators ---
 
+// As TensorIterator chooses them from the operand, in which indexed dimensions
+// have stride 0, and the index tensors in their place.
+Sizes IndexStrides(const Selection& selection, const Tensor& self,
+                   const std::vector<Tensor>& given) {
+  const Sizes sizes = selection.ResultSizes();
+  const size_t before = selection.outer.size(), after = selection.inner.size();
+  Sizes strides;
+  for (int64_t d = 0; d < self.dim(); ++d) {
+    const auto i = static_cast<size_t>(d);
+    if (i >= given.size() || !given[i].defined()) {
+      strides.push_back(self.stride(d));
+    }
+  }
+  const auto at = static_cast<int64_t>(before);
+  strides.insert(strides.begin() + at, selection.index_sizes.size(), 0);
+  std::vector<Tensor> operands = {self.View(sizes, strides, self.offset())};
+  for (const Tensor& index : given) {
+    if (!index.defined()) continue;
+    Sizes index_sizes = index.sizes(), index_strides = index.strides();
+    const size_t missing =
+        before + selection.index_sizes.size() - index_sizes.size();
+    index_sizes.insert(index_sizes.begin(), missing, 1);
+    index_strides.insert(index_strides.begin(), missing, 0);
+    index_sizes.insert(index_sizes.end(), after, 1);
+    index_strides.insert(index_strides.end(), after, 0);
+    operands.push_back(index.View(index_sizes, index_strides, index.offset()));
+  }
+  return ResultStrides(sizes, operands);
+}
+
 bool Index(PlanBuilder& b, KernelCall& call, const Lowering&) {
   const Tensor self = call.tensor(0);
+  const std::vector<Tensor> given = call.OptionalTensors(1);
   Selection selection;
-  return Select(b, call, self, call.OptionalTensors(1), &selection) &&
-         Take(b, call, self, std::move(selection));
+  if (!Select(b, call, self, given, &selection)) return false;
+  const Sizes strides = IndexStrides(selection, self, given);
+  if (!Take(b, call, self, std::move(selection))) return false;
+  const Tensor taken = call.results()[0].tensor();
+  if (taken.strides() == strides) return true;
+  const Tensor out = b.NewTensor(taken.dtype(), taken.sizes(), strides);
+  if (!out.defined() || !b.EmitCopy(taken, out)) {
+    return call.Fail("the result is too large");
+  }
+  call.results()[0] = out;
+  return true;
 }
 
 bool Embedding(PlanBuilder& b, KernelCall& call, const Lowering&) {
@@ -286,12 +326,15 @@ bool Embedding(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return Take(b, call, weight, std::move(selection));
 }
 
+// A 0-d tensor counts as one of a dimension of size 1.
+Tensor AtLeast1d(const Tensor& t) {
+  return t.dim() == 0 ? Unsqueezed(t, 0) : t;
+}
+
 bool SelectAlong(PlanBuilder& b, KernelCall& call, const Tensor& self,
                  int64_t dim, const Tensor& index, Selection* selection) {
   if (!WrapDim(call, self.dim(), &dim)) return false;
-  if (self.dim() == 0 || index.dim() > 1) {
-    return call.Fail("expected dimensions and a 1-d index");
-  }
+  if (index.dim() > 1) return call.Fail("expected a 1-d index");
   std::vector<Tensor> given(static_cast<size_t>(dim) + 1);
   given.back() = index.dim() == 1 ? index : Unsqueezed(index, 0);
   if (!Select(b, call, self, given, selection)) return false;
@@ -300,10 +343,18 @@ bool SelectAlong(PlanBuilder& b, KernelCall& call, const Tensor& self,
 }
 
 bool IndexSelect(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const Tensor self = call.tensor(0);
+  const Tensor given = call.tensor(0), self = AtLeast1d(given);
   Selection selection;
-  return SelectAlong(b, call, self, call.Int(1), call.tensor(2), &selection) &&
-         Take(b, call, self, std::move(selection));
+  if (given.dim() == 0 && call.tensor(2).numel() != 1) {
+    return call.Fail("a 0-d tensor takes one index");
+  }
+  if (!SelectAlong(b, call, self, call.Int(1), call.tensor(2), &selection) ||
+      !Take(b, call, self, std::move(selection))) {
+    return false;
+  }
+  RuntimeValue& out = call.results()[0];
+  if (given.dim() == 0) out = Squeezed(out.tensor(), 0);
+  return true;
 }
 
 // A copy with the strides of the original, as PyTorch's clone has them.
@@ -352,14 +403,16 @@ bool IndexCopy(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor target;
   Selection selection;
   if (!TargetOf(b, call, kInPlace, &target) ||
-      !SelectAlong(b, call, target, call.Int(1), call.tensor(2), &selection)) {
+      !SelectAlong(b, call, AtLeast1d(target), call.Int(1), call.tensor(2),
+                   &selection)) {
     return false;
   }
-  if (call.tensor(3).sizes() != selection.ResultSizes()) {
+  const Tensor source = AtLeast1d(call.tensor(3));
+  if (source.sizes() != selection.ResultSizes()) {
     return call.Fail("source " + call.tensor(3).ToString() +
                      " doesn't fit the index");
   }
-  if (!Put(b, call, target, std::move(selection), call.tensor(3), false)) {
+  if (!Put(b, call, AtLeast1d(target), std::move(selection), source, false)) {
     return false;
   }
   call.Return(target);
@@ -410,10 +463,15 @@ class GatherStep : public Step {
 bool Gather(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor self = call.tensor(0), index = call.tensor(2);
   int64_t dim = call.Int(1);
-  if (!IsIndex(index)) return call.Fail("an index of another dtype");
   if (!WrapDim(call, self.dim(), &dim)) return false;
   if (self.dim() == 0) self = Unsqueezed(self, 0);
   const Sizes out_sizes = index.sizes();
+  // PyTorch doesn't look at an empty one.
+  if (index.numel() == 0) {
+    call.Return(b.NewTensor(self.dtype(), out_sizes));
+    return true;
+  }
+  if (!IsIndex(index)) return call.Fail("an index of another dtype");
   if (index.dim() == 0) index = Unsqueezed(index, 0);
   if (index.dim() != self.dim()) return call.Fail("ranks differ");
   for (int64_t d = 0; d < self.dim(); ++d) {
@@ -482,6 +540,8 @@ constexpr DTypeRule kHeld = DTypeRule::kHeld;
 
 constexpr Lowering kLowerings[] = {
     {"aten.index.Tensor", kPure, Index, kHeld, TileOp::kCopy, RefuseMasks},
+    {"aten._unsafe_index.Tensor", kPure, Index, kHeld, TileOp::kCopy,
+     RefuseMasks},
     {"aten.embedding.default", kPure, Embedding},
     {"aten.index_select.default", kPure, IndexSelect},
     {"aten.gather.default", kPure, Gather},

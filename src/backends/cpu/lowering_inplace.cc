@@ -74,16 +74,23 @@ bool CopyInPlace(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return true;
 }
 
+// With a number, a 0-d tensor, or for kNot with 0.
 bool FillInPlace(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   Tensor& target = call.arg(0).tensor();
-  const RuntimeValue scalar =
-      self.op == TileOp::kNot ? RuntimeValue(int64_t{0}) : call.Scalar(1);
+  const bool is_tensor = self.op != TileOp::kNot && call.arg(1).is_tensor();
+  if (is_tensor && call.tensor(1).dim() != 0) {
+    return call.Fail("expected a 0-d value, found " +
+                     call.tensor(1).ToString());
+  }
+  const Tensor filler =
+      self.op == TileOp::kNot ? ConstantOf(int64_t{0}, target.dtype())
+      : is_tensor             ? call.tensor(1)
+                              : ConstantOf(call.Scalar(1), target.dtype());
   const Tensor value =
       b.NewTensor(target.dtype(), target.sizes(), LikeStrides(target));
   if (!value.defined()) return call.Fail("the target is too large");
   PointwiseBuilder e(&b, value);
-  if (!e.Emit(e.Apply(TileOp::kCopy,
-                      {e.Load(ConstantOf(scalar, value.dtype()))})) ||
+  if (!e.Emit(e.Apply(TileOp::kCopy, {e.LoadAs(filler, value.dtype())})) ||
       !b.Overwrite(&target, value)) {
     return call.Fail("cannot fill the target");
   }
@@ -122,10 +129,62 @@ constexpr Lowering kLowerings[] = {
     In("aten.hardsigmoid_.default", DTypeRule::kFloating),
     In("aten.leaky_relu_.default", DTypeRule::kFloating),
     In("aten.clamp_.default", DTypeRule::kNumbers),
+    In("aten.abs_.default", DTypeRule::kNumbers),
+    In("aten.floor_.default", DTypeRule::kFloating),
+    In("aten.ceil_.default", DTypeRule::kFloating),
+    In("aten.round_.default", DTypeRule::kFloating),
+    In("aten.trunc_.default", DTypeRule::kFloating),
+    In("aten.sqrt_.default", DTypeRule::kFloating),
+    In("aten.rsqrt_.default", DTypeRule::kFloating),
+    In("aten.reciprocal_.default", DTypeRule::kFloating),
+    In("aten.exp2_.default", DTypeRule::kFloating),
+    In("aten.expm1_.default", DTypeRule::kFloating),
+    In("aten.log_.default", DTypeRule::kFloating),
+    In("aten.log2_.default", DTypeRule::kFloating),
+    In("aten.log1p_.default", DTypeRule::kFloating),
+    In("aten.sin_.default", DTypeRule::kFloating),
+    In("aten.cos_.default", DTypeRule::kFloating),
+    In("aten.tan_.default", DTypeRule::kFloating),
+    In("aten.erf_.default", DTypeRule::kFloating),
+    In("aten.elu_.default", DTypeRule::kFloating),
+    In("aten.celu_.default", DTypeRule::kFloating),
+    In("aten.selu_.default", DTypeRule::kFloating),
+    In("aten.mish_.default", DTypeRule::kFloating),
+    In("aten.tril_.default"),
+    In("aten.triu_.default"),
+    In("aten.div_.Tensor_mode", DTypeRule::kNumbers),
+    In("aten.div_.Scalar_mode", DTypeRule::kNumbers),
+    In("aten.floor_divide_.Scalar", DTypeRule::kNumbers),
+    In("aten.remainder_.Tensor", DTypeRule::kNumbers),
+    In("aten.remainder_.Scalar", DTypeRule::kNumbers),
+    In("aten.fmod_.Tensor", DTypeRule::kNumbers),
+    In("aten.fmod_.Scalar", DTypeRule::kNumbers),
+    In("aten.clamp_min_.default", DTypeRule::kNumbers),
+    In("aten.clamp_max_.default", DTypeRule::kNumbers),
+    In("aten.threshold_.default", DTypeRule::kNumbers),
+    In("aten.addcmul_.default", DTypeRule::kNumbers),
+    In("aten.sign_.default", DTypeRule::kNumbers),
+    In("aten.square_.default", DTypeRule::kNumbers),
+    In("aten.relu6_.default", DTypeRule::kNumbers),
+    In("aten.addcdiv_.default", DTypeRule::kFloating),
+    In("aten.bitwise_and_.Tensor", DTypeRule::kBits),
+    In("aten.bitwise_and_.Scalar", DTypeRule::kBits),
+    In("aten.bitwise_or_.Tensor", DTypeRule::kBits),
+    In("aten.bitwise_or_.Scalar", DTypeRule::kBits),
+    In("aten.bitwise_xor_.Tensor", DTypeRule::kBits),
+    In("aten.bitwise_xor_.Scalar", DTypeRule::kBits),
+    In("aten.bitwise_not_.default", DTypeRule::kBits),
+    In("aten.scatter_.src"),
+    In("aten.scatter_.value"),
+    In("aten.scatter_add_.default"),
+    In("aten.index_add_.default"),
+    In("aten.index_fill_.int_Scalar"),
+    In("aten.index_fill_.int_Tensor"),
     In("aten.masked_fill_.Scalar"),
     In("aten.masked_fill_.Tensor"),
     {"aten.copy_.default", LoweringKind::kInPlace, CopyInPlace},
     {"aten.fill_.Scalar", LoweringKind::kInPlace, FillInPlace},
+    {"aten.fill_.Tensor", LoweringKind::kInPlace, FillInPlace},
     {"aten.zero_.default", LoweringKind::kInPlace, FillInPlace,
      DTypeRule::kHeld, TileOp::kNot},
     {"aten.detach_.default", LoweringKind::kInPlace, Alias},

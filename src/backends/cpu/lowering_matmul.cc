@@ -273,14 +273,19 @@ bool AddProduct(PlanBuilder& b, KernelCall& call, const Lowering&) {
 
 bool Linear(PlanBuilder& b, KernelCall& call, const Lowering&) {
   Tensor x = call.tensor(0), weight = call.tensor(1);
-  if (weight.dim() != 2 || x.dim() == 0) {
-    return call.Fail("expected a matrix as weight");
+  Tensor bias = call.OptionalTensor(2);
+  if (weight.dim() == 0 || weight.dim() > 2 || x.dim() == 0) {
+    return call.Fail("expected a matrix or a vector as weight");
   }
-  const bool is_vector = x.dim() == 1;
+  const bool is_vector = x.dim() == 1, is_column = weight.dim() == 1;
   if (is_vector) x = Unsqueezed(x, 0);
-  Tensor out =
-      Product(b, call, x, Transposed(weight, 0, 1), call.OptionalTensor(2));
+  if (is_column) {
+    weight = Unsqueezed(weight, 0);
+    if (bias.defined() && bias.dim() == 0) bias = Unsqueezed(bias, 0);
+  }
+  Tensor out = Product(b, call, x, Transposed(weight, 0, 1), bias);
   if (out.defined() && is_vector) out = Squeezed(out, 0);
+  if (out.defined() && is_column) out = Squeezed(out, out.dim() - 1);
   return ReturnIf(call, out);
 }
 

@@ -86,7 +86,17 @@ bool Normalize(PlanBuilder& b, KernelCall& call, const LayerNormCall& norm) {
   s.eps = norm.eps;
   s.is_rms = norm.is_rms;
   statistics.insert(statistics.end(), inner, 1);
-  const Tensor out = b.NewTensor(DType::kFloat32, x.sizes());
+  Sizes strides = ContiguousStrides(x.sizes());
+  if (norm.is_rms && x.numel() == 0) {
+    // PyTorch's is a product, whose strides say what its operands' do.
+    const Tensor factor = x.View(statistics, ContiguousStrides(statistics), 0);
+    strides = ResultStrides(x.sizes(), std::vector{call.tensor(0), factor});
+    if (norm.weight.defined()) {
+      const Tensor product = x.View(x.sizes(), strides, 0);
+      strides = ResultStrides(x.sizes(), std::vector{product, norm.weight});
+    }
+  }
+  const Tensor out = b.NewTensor(DType::kFloat32, x.sizes(), strides);
   Tensor mean, deviation;
   if (norm.returns_statistics) {
     mean = b.NewTensor(DType::kFloat32, statistics);

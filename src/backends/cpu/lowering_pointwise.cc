@@ -1,105 +1,13 @@
-// Elementwise operators: promotion as in the reference kernels, then a tile
-// program.
-#include <cmath>
-#include <limits>
+// Elementwise arithmetic, comparisons, logic and functions of one number:
+// promotion as in the reference kernels, then a tile program.
 #include <string>
 
 #include "backends/cpu/constants.h"
-#include "backends/cpu/lowering.h"
+#include "backends/cpu/lowering_elementwise.h"
 #include "backends/cpu/narrow_types.h"
-#include "backends/cpu/pointwise_builder.h"
-#include "kernels/broadcast.h"
-#include "kernels/promotion.h"
-#include "kernels/views.h"
 
 namespace tenon::cpu {
 namespace {
-
-bool IsComparison(TileOp op) {
-  return op == TileOp::kEq || op == TileOp::kNe || op == TileOp::kLt ||
-         op == TileOp::kLe || op == TileOp::kGt || op == TileOp::kGe;
-}
-
-bool IsTest(TileOp op) { return op == TileOp::kIsNan || op == TileOp::kIsInf; }
-
-// Operations that have no integer form: integers are computed in float32.
-bool IsFloatingOp(TileOp op) {
-  return op == TileOp::kDiv || op == TileOp::kPow || op == TileOp::kAtan2 ||
-         (op >= TileOp::kExp && op <= TileOp::kIsInf);
-}
-
-// The result of operands that broadcast, in PyTorch's strides.
-bool NewResult(PlanBuilder& b, KernelCall& call, DType dtype,
-               std::span<const Tensor> tensors, Tensor* out) {
-  Sizes sizes;
-  if (!BroadcastSizes(tensors, &sizes)) {
-    std::string text;
-    for (const Tensor& t : tensors) text += " " + ToText(t.sizes());
-    return call.Fail("sizes don't broadcast:" + text);
-  }
-  *out = b.NewTensor(dtype, sizes, ResultStrides(sizes, tensors));
-  return out->defined() || call.Fail("the result is too large");
-}
-
-bool EmitOr(KernelCall& call, PointwiseBuilder& e, TileValue value) {
-  return e.Emit(value) || call.Fail("no loop for the operands' dtype");
-}
-
-bool CommonType(KernelCall& call, std::span<const Operand> operands, TileOp op,
-                DType* common) {
-  *common = ResultType(operands);
-  if (*common == DType::kUnknown) {
-    return call.Fail("the operands' dtypes don't promote to a common one");
-  }
-  if (IsFloatingOp(op)) *common = IntToFloat(*common);
-  return true;
-}
-
-// A number as half precision has it, where that is what operands are.
-double Rounded(double number, DType dtype) {
-  if (!IsHalf(dtype)) return number;
-  return ElementOf(ConstantOf(number, dtype)).float_value();
-}
-
-double AlphaOf(const KernelCall& call, DType common) {
-  const int at = call.schema().FindArg("alpha");
-  if (at < 0) return 1.0;
-  return Rounded(call.Float(static_cast<size_t>(at)), common);
-}
-
-// Products and quotients see Python's numbers as they are, sums don't.
-TileValue LoadOperand(PointwiseBuilder& e, const Operand& operand, TileOp op,
-                      DType common) {
-  const bool is_exact = op == TileOp::kMul || op == TileOp::kDiv;
-  return is_exact && operand.is_number && IsHalf(common)
-             ? e.LoadExact(operand.tensor, common)
-             : e.LoadAs(operand.tensor, common);
-}
-
-bool Binary(PlanBuilder& b, KernelCall& call, const Lowering& self) {
-  const Operand operands[] = {OperandOf(call, 0), OperandOf(call, 1)};
-  const Tensor tensors[] = {operands[0].tensor, operands[1].tensor};
-  DType common;
-  Tensor out;
-  if (!CommonType(call, operands, self.op, &common) ||
-      !NewResult(b, call, IsComparison(self.op) ? DType::kBool : common,
-                 tensors, &out)) {
-    return false;
-  }
-  PointwiseBuilder e(&b, out, tensors);
-  const TileValue x = LoadOperand(e, operands[0], self.op, common);
-  const TileValue y = LoadOperand(e, operands[1], self.op, common);
-  const double alpha = AlphaOf(call, common);
-  TileValue value;
-  if (alpha == 1.0) {
-    value = e.ApplyTo(out.dtype(), self.op, {x, y});
-  } else {
-    value = e.Apply(TileOp::kAddScaled, {x, y},
-                    self.op == TileOp::kSub ? -alpha : alpha);
-  }
-  call.Return(out);
-  return EmitOr(call, e, value);
-}
 
 // rsub: other - alpha * self.
 bool ReverseSub(PlanBuilder& b, KernelCall& call, const Lowering&) {
@@ -114,7 +22,7 @@ bool ReverseSub(PlanBuilder& b, KernelCall& call, const Lowering&) {
   PointwiseBuilder e(&b, out, tensors);
   const TileValue x = e.LoadAs(tensors[0], common);
   const TileValue y = e.LoadAs(tensors[1], common);
-  const double alpha = AlphaOf(call, common);
+  const double alpha = RoundedNumber(call.Float(2), common);
   call.Return(out);
   return EmitOr(call, e,
                 alpha == 1.0 ? e.Apply(TileOp::kSub, {y, x})
@@ -135,195 +43,7 @@ bool Logical(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   return EmitOr(call, e, e.Apply(self.op, {x, y}));
 }
 
-bool UnaryWith(PlanBuilder& b, KernelCall& call, TileOp op, double p,
-               double q) {
-  const Operand operands[] = {OperandOf(call, 0)};
-  const Tensor tensors[] = {operands[0].tensor};
-  DType common;
-  Tensor out;
-  if (!CommonType(call, operands, op, &common) ||
-      !NewResult(b, call, IsTest(op) ? DType::kBool : common, tensors, &out)) {
-    return false;
-  }
-  PointwiseBuilder e(&b, out, tensors);
-  call.Return(out);
-  return EmitOr(
-      call, e,
-      e.ApplyTo(out.dtype(), op, {e.LoadAs(tensors[0], common)}, p, q));
-}
-
-bool Unary(PlanBuilder& b, KernelCall& call, const Lowering& self) {
-  return UnaryWith(b, call, self.op, 0, 0);
-}
-
-// x * 0.5 * (1 + erf(x / sqrt(2))): float16 keeps an infinity, which the loop
-// of the others makes nan of, as PyTorch does.
-bool GeluFloat16(PlanBuilder& b, KernelCall& call) {
-  constexpr DType kHalf = DType::kFloat16;
-  const Tensor tensors[] = {call.tensor(0)};
-  Tensor out;
-  if (!NewResult(b, call, kHalf, tensors, &out)) return false;
-  PointwiseBuilder e(&b, out, tensors);
-  const auto number = [&](double f) {
-    return e.LoadExact(ConstantOf(f, DType::kFloat32), kHalf);
-  };
-  const TileValue x = e.Load(tensors[0]);
-  const TileValue erf = e.Apply(
-      TileOp::kErf, {e.Apply(TileOp::kMul, {x, number(0.70710678118654752)})});
-  const TileValue weight = e.Apply(TileOp::kAdd, {erf, number(1)});
-  const TileValue half = e.Apply(TileOp::kMul, {x, number(0.5)});
-  call.Return(out);
-  return EmitOr(call, e, e.Apply(TileOp::kMul, {half, weight}));
-}
-
-bool Gelu(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const bool tanh = call.arg(1).is_string() && call.arg(1).string() == "tanh";
-  if (!tanh && call.tensor(0).dtype() == DType::kFloat16) {
-    return GeluFloat16(b, call);
-  }
-  return UnaryWith(b, call, tanh ? TileOp::kGeluTanh : TileOp::kGelu, 0, 0);
-}
-
-bool LeakyRelu(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  return UnaryWith(b, call, TileOp::kLeakyRelu, call.Float(1), 0);
-}
-
-bool Elu(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  if (call.Float(2) != 1 || call.Float(3) != 1) {
-    return call.Fail("scale and input_scale must be 1");
-  }
-  return UnaryWith(b, call, TileOp::kElu, call.Float(1), 0);
-}
-
-bool Softplus(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  return UnaryWith(b, call, TileOp::kSoftplus, call.Float(1), call.Float(2));
-}
-
-// max(lower, min(upper, x)) with either bound absent.
-bool Clamp(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  std::vector<Operand> operands = {OperandOf(call, 0)};
-  for (size_t i = 1; i < 3; ++i) {
-    if (i < call.num_args() && !call.is_none(i)) {
-      operands.push_back(OperandOf(call, i));
-    }
-  }
-  std::vector<Tensor> tensors;
-  for (const Operand& o : operands) tensors.push_back(o.tensor);
-  DType common;
-  Tensor out;
-  if (!CommonType(call, operands, TileOp::kMax, &common) ||
-      !NewResult(b, call, common, tensors, &out)) {
-    return false;
-  }
-  PointwiseBuilder e(&b, out, tensors);
-  TileValue x = e.LoadAs(tensors[0], common);
-  size_t next = 1;
-  for (size_t i = 1; i < 3; ++i) {
-    if (i >= call.num_args() || call.is_none(i)) continue;
-    x = e.Apply(i == 1 ? TileOp::kMax : TileOp::kMin,
-                {x, e.LoadAs(tensors[next++], common)});
-  }
-  if (next == 1) x = e.Apply(TileOp::kCopy, {x});
-  call.Return(out);
-  return EmitOr(call, e, x);
-}
-
-// hardtanh keeps the input's dtype.
-bool HardTanh(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const Tensor tensors[] = {call.tensor(0)};
-  const DType dtype = tensors[0].dtype();
-  Tensor out;
-  if (!NewResult(b, call, dtype, tensors, &out)) return false;
-  PointwiseBuilder e(&b, out, tensors);
-  const TileValue x =
-      e.Apply(TileOp::kMax,
-              {e.Load(tensors[0]), e.Load(ConstantOf(call.Scalar(1), dtype))});
-  call.Return(out);
-  return EmitOr(
-      call, e,
-      e.Apply(TileOp::kMin, {x, e.Load(ConstantOf(call.Scalar(2), dtype))}));
-}
-
-// A few exponents are worth an operation of their own.
-bool PowScalar(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const Operand operands[] = {OperandOf(call, 0), OperandOf(call, 1)};
-  const Tensor tensors[] = {operands[0].tensor};
-  const double exponent = call.Float(1);
-  DType common;
-  Tensor out;
-  if (!CommonType(call, operands, TileOp::kMul, &common)) return false;
-  if (IsIntegral(common) && exponent != 2) {
-    return call.Fail("integers only with exponent 2");
-  }
-  if (!NewResult(b, call, common, tensors, &out)) return false;
-  PointwiseBuilder e(&b, out, tensors);
-  const TileValue x = e.LoadAs(tensors[0], common);
-  call.Return(out);
-  if (exponent == 1) return EmitOr(call, e, e.Apply(TileOp::kCopy, {x}));
-  if (exponent == 2) return EmitOr(call, e, e.Apply(TileOp::kSquare, {x}));
-  if (exponent == 3) {
-    return EmitOr(call, e,
-                  e.Apply(TileOp::kMul, {e.Apply(TileOp::kSquare, {x}), x}));
-  }
-  if (exponent == 0.5) return EmitOr(call, e, e.Apply(TileOp::kSqrt, {x}));
-  if (exponent == -0.5) return EmitOr(call, e, e.Apply(TileOp::kRsqrt, {x}));
-  if (exponent == -1) {
-    return EmitOr(call, e, e.Apply(TileOp::kReciprocal, {x}));
-  }
-  return EmitOr(call, e,
-                e.Apply(TileOp::kPowScalar, {x}, Rounded(exponent, common)));
-}
-
-bool Where(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const Operand condition = OperandOf(call, 0);
-  const Operand choices[] = {OperandOf(call, 1), OperandOf(call, 2)};
-  const Tensor tensors[] = {condition.tensor, choices[0].tensor,
-                            choices[1].tensor};
-  if (condition.tensor.dtype() != DType::kBool) {
-    return call.Fail("the condition isn't bool");
-  }
-  DType common;
-  Tensor out;
-  if (!CommonType(call, choices, TileOp::kWhere, &common) ||
-      !NewResult(b, call, common, tensors, &out)) {
-    return false;
-  }
-  PointwiseBuilder e(&b, out, tensors);
-  const TileValue c = e.Load(tensors[0]);
-  const TileValue x = e.LoadAs(tensors[1], common);
-  const TileValue y = e.LoadAs(tensors[2], common);
-  call.Return(out);
-  return EmitOr(call, e, e.Apply(TileOp::kWhere, {c, x, y}));
-}
-
-// The value is cast to the tensor's dtype.
-bool MaskedFill(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const Tensor self = call.tensor(0), mask = call.tensor(1);
-  const Tensor value = OperandOf(call, 2).tensor;
-  if (mask.dtype() != DType::kBool) return call.Fail("the mask isn't bool");
-  if (value.numel() != 1) return call.Fail("the value isn't one element");
-  const Tensor shapes[] = {self, mask};
-  Sizes sizes;
-  if (!BroadcastSizes(shapes, &sizes)) {
-    return call.Fail("sizes " + ToText(self.sizes()) + " and " +
-                     ToText(mask.sizes()) + " don't broadcast");
-  }
-  const Tensor expanded = ExpandTo(self, sizes);
-  const Tensor out = b.NewTensor(
-      self.dtype(), sizes,
-      expanded.is_dense() ? expanded.strides()
-                          : StridesFor(sizes, SuggestedFormat(expanded)));
-  if (!out.defined()) return call.Fail("the result is too large");
-  PointwiseBuilder e(&b, out);
-  const TileValue m = e.Load(mask);
-  const TileValue v =
-      e.LoadAs(value.View({}, {}, value.offset()), self.dtype());
-  const TileValue x = e.Load(self);
-  call.Return(out);
-  return EmitOr(call, e, e.Apply(TileOp::kWhere, {m, v, x}));
-}
-
-// self + value * a * b, or a / b.
+// self + value * a * b, or self + (value * a) / b.
 bool AddProduct(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   const Operand operands[] = {OperandOf(call, 0), OperandOf(call, 1),
                               OperandOf(call, 2)};
@@ -344,22 +64,92 @@ bool AddProduct(PlanBuilder& b, KernelCall& call, const Lowering& self) {
   if (self.op == TileOp::kAddcmul) {
     return EmitOr(call, e, e.Apply(TileOp::kAddcmul, {x, y, z}, value));
   }
-  return EmitOr(
-      call, e,
-      e.Apply(TileOp::kAddScaled, {x, e.Apply(TileOp::kDiv, {y, z})}, value));
+  const TileValue scaled =
+      value == 1
+          ? y
+          : e.Apply(TileOp::kMul,
+                    {y, e.LoadExact(ConstantOf(value, ComputedAs(common)),
+                                    common)});
+  return EmitOr(call, e,
+                e.Apply(TileOp::kAdd, {x, e.Apply(TileOp::kDiv, {scaled, z})}));
 }
 
-std::optional<Refusal> RefuseByteMask(const Program& program, NodeId node) {
-  for (const char* name : {"condition", "mask"}) {
-    const Arg* mask = program.FindArg(node, name);
-    if (mask == nullptr || !mask->is_value()) continue;
-    const Type& type = program.type(mask->value());
-    if (type.is_tensor() && type.dtype != DType::kBool) {
-      return Refusal{RefusalReason::kDtype,
-                     "a mask of " + std::string(Name(type.dtype))};
-    }
+bool Logit(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  return UnaryWith(b, call, TileOp::kLogit,
+                   call.is_none(1) ? -1 : call.Float(1), 0);
+}
+
+bool RoundDecimals(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  return UnaryWith(b, call, TileOp::kRoundDecimals,
+                   static_cast<double>(call.Int(1)), 0);
+}
+
+bool Times(PlanBuilder& b, KernelCall& call, double factor) {
+  const Tensor tensors[] = {call.tensor(0)};
+  const DType common = IntToFloat(tensors[0].dtype());
+  Tensor out;
+  if (!NewResult(b, call, common, tensors, &out)) return false;
+  PointwiseBuilder e(&b, out, tensors);
+  const TileValue x = e.LoadAs(tensors[0], common);
+  call.Return(out);
+  return EmitOr(call, e,
+                e.Apply(TileOp::kMul,
+                        {x, e.LoadExact(ConstantOf(factor, ComputedAs(common)),
+                                        common)}));
+}
+
+constexpr double kPi = 3.14159265358979323846;
+
+bool DegreesToRadians(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  return Times(b, call, kPi / 180);
+}
+bool RadiansToDegrees(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  return Times(b, call, 180 / kPi);
+}
+
+bool Heaviside(PlanBuilder& b, KernelCall& call, const Lowering& self) {
+  if (call.tensor(0).dtype() != call.tensor(1).dtype()) {
+    return call.Fail("both operands need the same dtype");
   }
-  return std::nullopt;
+  return Binary(b, call, self);
+}
+
+// From the first operand to the second; the dtype is theirs.
+bool Lerp(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  const Operand weight = OperandOf(call, 2);
+  const Tensor tensors[] = {call.tensor(0), call.tensor(1), weight.tensor};
+  const DType dtype = tensors[0].dtype();
+  if (tensors[1].dtype() != dtype ||
+      (!weight.is_number && weight.tensor.dtype() != dtype &&
+       weight.tensor.dim() > 0)) {
+    return call.Fail("the operands' dtypes differ");
+  }
+  Tensor out;
+  if (!NewResult(b, call, dtype, tensors, &out)) return false;
+  PointwiseBuilder e(&b, out, tensors);
+  const TileValue from = e.Load(tensors[0]), to = e.Load(tensors[1]);
+  const TileValue at = weight.is_number ? e.LoadExact(weight.tensor, dtype)
+                                        : e.LoadAs(weight.tensor, dtype);
+  call.Return(out);
+  return EmitOr(call, e, e.Apply(TileOp::kLerp, {from, to, at}));
+}
+
+// The operator's result and operands.
+std::optional<Refusal> RefuseDType(const Program& program, NodeId node,
+                                   bool (*is_refused)(DType)) {
+  const ValueRange results = program.node(node).results;
+  if (results.count == 0) return std::nullopt;
+  const DType dtype = program.type(results[0]).dtype;
+  if (!is_refused(dtype)) return std::nullopt;
+  return Refusal{RefusalReason::kDtype, std::string(Name(dtype))};
+}
+
+std::optional<Refusal> RefuseHalf(const Program& program, NodeId node) {
+  return RefuseDType(program, node, IsHalf);
+}
+
+std::optional<Refusal> RefuseBool(const Program& program, NodeId node) {
+  return RefuseDType(program, node, [](DType d) { return d == DType::kBool; });
 }
 
 constexpr LoweringKind kPure = LoweringKind::kPure;
@@ -369,44 +159,14 @@ constexpr DTypeRule kFloating = DTypeRule::kFloating;
 
 constexpr Lowering Un(std::string_view name, TileOp op,
                       DTypeRule rule = kHeld) {
-  return {name, kPure, Unary, rule, op};
+  return UnaryOperator(name, op, rule);
 }
 constexpr Lowering Bin(std::string_view name, TileOp op,
                        DTypeRule rule = kHeld) {
-  return {name, kPure, Binary, rule, op};
+  return BinaryOperator(name, op, rule);
 }
 constexpr Lowering Log(std::string_view name, TileOp op) {
   return {name, kPure, Logical, kHeld, op};
-}
-
-std::optional<Refusal> RefuseElu(const Program& program, NodeId node) {
-  for (const char* name : {"scale", "input_scale"}) {
-    const Arg* arg = program.FindArg(node, name);
-    if (arg == nullptr) continue;
-    const bool is_one = (arg->kind == ArgKind::kInt && arg->i == 1) ||
-                        (arg->kind == ArgKind::kFloat && arg->f == 1);
-    if (!is_one) {
-      return Refusal{RefusalReason::kAttributeValue,
-                     std::string("elu with ") + name + " other than 1"};
-    }
-  }
-  return std::nullopt;
-}
-
-// Powers of integers go by repeated multiplication; only squares are here.
-std::optional<Refusal> RefusePow(const Program& program, NodeId node) {
-  const Arg* self = program.FindArg(node, "self");
-  const Arg* exponent = program.FindArg(node, "exponent");
-  if (self == nullptr || exponent == nullptr || !self->is_value()) {
-    return std::nullopt;
-  }
-  const Type& type = program.type(self->value());
-  if (!type.is_tensor() || IsFloating(type.dtype)) return std::nullopt;
-  if (exponent->kind == ArgKind::kFloat ||
-      (exponent->kind == ArgKind::kInt && exponent->i == 2)) {
-    return std::nullopt;
-  }
-  return Refusal{RefusalReason::kDtype, "a power of integers"};
 }
 
 constexpr Lowering kLowerings[] = {
@@ -414,94 +174,193 @@ constexpr Lowering kLowerings[] = {
     Bin("aten.add.Scalar", TileOp::kAdd),
     Bin("aten.sub.Tensor", TileOp::kSub, kNumbers),
     Bin("aten.sub.Scalar", TileOp::kSub, kNumbers),
+    Bin("aten.subtract.Tensor", TileOp::kSub, kNumbers),
     {"aten.rsub.Scalar", kPure, ReverseSub, kNumbers},
     {"aten.rsub.Tensor", kPure, ReverseSub, kNumbers},
     Bin("aten.mul.Tensor", TileOp::kMul),
     Bin("aten.mul.Scalar", TileOp::kMul),
+    Bin("aten.multiply.Tensor", TileOp::kMul),
     Bin("aten.div.Tensor", TileOp::kDiv),
     Bin("aten.div.Scalar", TileOp::kDiv),
-    Bin("aten.maximum.default", TileOp::kMax),
-    Bin("aten.minimum.default", TileOp::kMin),
-    Bin("aten.max.other", TileOp::kMax),
-    Bin("aten.min.other", TileOp::kMin),
-    Bin("aten.pow.Tensor_Tensor", TileOp::kPow, kFloating),
-    Bin("aten.pow.Scalar", TileOp::kPow, kFloating),
-    {"aten.pow.Tensor_Scalar", kPure, PowScalar, kNumbers, TileOp::kCopy,
-     RefusePow},
-    Bin("aten.remainder.Tensor", TileOp::kRemainder, kFloating),
-    Bin("aten.remainder.Scalar", TileOp::kRemainder, kFloating),
+    Bin("aten.divide.Tensor", TileOp::kDiv),
+    Bin("aten.true_divide.Tensor", TileOp::kDiv),
     Bin("aten.atan2.default", TileOp::kAtan2),
+    Bin("aten.arctan2.default", TileOp::kAtan2),
+    Bin("aten.hypot.default", TileOp::kHypot, kFloating),
+    Bin("aten.copysign.Tensor", TileOp::kCopySign),
+    Bin("aten.copysign.Scalar", TileOp::kCopySign),
+    {"aten.nextafter.default", kPure, Binary, kFloating, TileOp::kNextAfter,
+     RefuseHalf},
+    Bin("aten.xlogy.Tensor", TileOp::kXlogy),
+    Bin("aten.xlogy.Scalar_Self", TileOp::kXlogy),
+    Bin("aten.xlogy.Scalar_Other", TileOp::kXlogy),
+    Bin("aten.special_xlog1py.default", TileOp::kXlog1py),
+    Bin("aten.special_xlog1py.self_scalar", TileOp::kXlog1py),
+    Bin("aten.special_xlog1py.other_scalar", TileOp::kXlog1py),
+    Bin("aten.logaddexp.default", TileOp::kLogAddExp, kFloating),
+    Bin("aten.logaddexp2.default", TileOp::kLogAddExp2, kFloating),
+    Bin("aten.igamma.default", TileOp::kGammaP, kFloating),
+    Bin("prims.igamma.default", TileOp::kGammaP, kFloating),
+    Bin("aten.igammac.default", TileOp::kGammaQ, kFloating),
+    Bin("prims.igammac.default", TileOp::kGammaQ, kFloating),
+    Bin("aten.special_zeta.default", TileOp::kZeta),
+    Bin("aten.special_zeta.self_scalar", TileOp::kZeta),
+    Bin("aten.special_zeta.other_scalar", TileOp::kZeta),
+    Bin("prims.zeta.default", TileOp::kZeta),
+    {"aten.heaviside.default", kPure, Heaviside, kNumbers, TileOp::kHeaviside},
     Bin("aten.bitwise_and.Tensor", TileOp::kAnd, DTypeRule::kBits),
     Bin("aten.bitwise_and.Scalar", TileOp::kAnd, DTypeRule::kBits),
+    Bin("aten.bitwise_and.Scalar_Tensor", TileOp::kAnd, DTypeRule::kBits),
+    Bin("aten.__and__.Tensor", TileOp::kAnd, DTypeRule::kBits),
+    Bin("aten.__and__.Scalar", TileOp::kAnd, DTypeRule::kBits),
     Bin("aten.bitwise_or.Tensor", TileOp::kOr, DTypeRule::kBits),
     Bin("aten.bitwise_or.Scalar", TileOp::kOr, DTypeRule::kBits),
-    Bin("aten.bitwise_xor.Tensor", TileOp::kXor, DTypeRule::kBits),
-    Bin("aten.__and__.Tensor", TileOp::kAnd, DTypeRule::kBits),
+    Bin("aten.bitwise_or.Scalar_Tensor", TileOp::kOr, DTypeRule::kBits),
     Bin("aten.__or__.Tensor", TileOp::kOr, DTypeRule::kBits),
+    Bin("aten.__or__.Scalar", TileOp::kOr, DTypeRule::kBits),
+    Bin("aten.bitwise_xor.Tensor", TileOp::kXor, DTypeRule::kBits),
+    Bin("aten.bitwise_xor.Scalar", TileOp::kXor, DTypeRule::kBits),
+    Bin("aten.bitwise_xor.Scalar_Tensor", TileOp::kXor, DTypeRule::kBits),
     Bin("aten.__xor__.Tensor", TileOp::kXor, DTypeRule::kBits),
+    Bin("aten.__xor__.Scalar", TileOp::kXor, DTypeRule::kBits),
+    {"aten.bitwise_left_shift.Tensor", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftLeft, RefuseBool},
+    {"aten.bitwise_left_shift.Tensor_Scalar", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftLeft, RefuseBool},
+    {"aten.bitwise_left_shift.Scalar_Tensor", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftLeft, RefuseBool},
+    {"aten.__lshift__.Tensor", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftLeft, RefuseBool},
+    {"aten.__lshift__.Scalar", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftLeft, RefuseBool},
+    {"aten.bitwise_right_shift.Tensor", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftRight, RefuseBool},
+    {"aten.bitwise_right_shift.Tensor_Scalar", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftRight, RefuseBool},
+    {"aten.bitwise_right_shift.Scalar_Tensor", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftRight, RefuseBool},
+    {"aten.__rshift__.Tensor", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftRight, RefuseBool},
+    {"aten.__rshift__.Scalar", kPure, Binary, DTypeRule::kBits,
+     TileOp::kShiftRight, RefuseBool},
     Bin("aten.eq.Tensor", TileOp::kEq),
     Bin("aten.eq.Scalar", TileOp::kEq),
     Bin("aten.ne.Tensor", TileOp::kNe),
     Bin("aten.ne.Scalar", TileOp::kNe),
+    Bin("aten.not_equal.Tensor", TileOp::kNe),
+    Bin("aten.not_equal.Scalar", TileOp::kNe),
     Bin("aten.lt.Tensor", TileOp::kLt),
     Bin("aten.lt.Scalar", TileOp::kLt),
+    Bin("aten.less.Tensor", TileOp::kLt),
+    Bin("aten.less.Scalar", TileOp::kLt),
     Bin("aten.le.Tensor", TileOp::kLe),
     Bin("aten.le.Scalar", TileOp::kLe),
+    Bin("aten.less_equal.Tensor", TileOp::kLe),
+    Bin("aten.less_equal.Scalar", TileOp::kLe),
     Bin("aten.gt.Tensor", TileOp::kGt),
     Bin("aten.gt.Scalar", TileOp::kGt),
+    Bin("aten.greater.Tensor", TileOp::kGt),
+    Bin("aten.greater.Scalar", TileOp::kGt),
     Bin("aten.ge.Tensor", TileOp::kGe),
     Bin("aten.ge.Scalar", TileOp::kGe),
+    Bin("aten.greater_equal.Tensor", TileOp::kGe),
+    Bin("aten.greater_equal.Scalar", TileOp::kGe),
     Log("aten.logical_and.default", TileOp::kAnd),
     Log("aten.logical_or.default", TileOp::kOr),
     Log("aten.logical_xor.default", TileOp::kXor),
     Log("aten.logical_not.default", TileOp::kNot),
     Un("aten.bitwise_not.default", TileOp::kBitNot, DTypeRule::kBits),
+    Un("prims.bitwise_not.default", TileOp::kBitNot, DTypeRule::kBits),
     Un("aten.neg.default", TileOp::kNeg, kNumbers),
+    Un("aten.negative.default", TileOp::kNeg, kNumbers),
+    Un("aten._neg_view_copy.default", TileOp::kNeg, kNumbers),
     Un("aten.abs.default", TileOp::kAbs, kNumbers),
+    Un("aten.absolute.default", TileOp::kAbs, kNumbers),
+    Un("prims.abs.default", TileOp::kAbs, kNumbers),
     Un("aten.square.default", TileOp::kSquare, kNumbers),
-    Un("aten.relu.default", TileOp::kRelu, kNumbers),
     Un("aten.sign.default", TileOp::kSign, kNumbers),
+    Un("aten.sgn.default", TileOp::kSign, kNumbers),
+    Un("prims.sign.default", TileOp::kSign, kNumbers),
+    Un("aten._conj_copy.default", TileOp::kCopy),
+    Un("aten._conj_physical.default", TileOp::kCopy),
+    Un("prims.conj_physical.default", TileOp::kCopy),
     Un("aten.exp.default", TileOp::kExp),
     Un("aten.exp2.default", TileOp::kExp2),
     Un("aten.expm1.default", TileOp::kExpm1),
     Un("aten.log.default", TileOp::kLog),
     Un("aten.log1p.default", TileOp::kLog1p),
     Un("aten.log2.default", TileOp::kLog2),
+    Un("aten.log10.default", TileOp::kLog10),
     Un("aten.sqrt.default", TileOp::kSqrt),
     Un("aten.rsqrt.default", TileOp::kRsqrt),
     Un("aten.reciprocal.default", TileOp::kReciprocal),
     Un("aten.tanh.default", TileOp::kTanh),
     Un("aten.sigmoid.default", TileOp::kSigmoid),
-    Un("aten.silu.default", TileOp::kSilu, kFloating),
     Un("aten.erf.default", TileOp::kErf),
+    Un("aten.erfc.default", TileOp::kErfc),
     Un("aten.sin.default", TileOp::kSin),
     Un("aten.cos.default", TileOp::kCos),
+    Un("aten.tan.default", TileOp::kTan),
+    Un("aten.sinh.default", TileOp::kSinh),
+    Un("aten.cosh.default", TileOp::kCosh),
+    Un("aten.sinc.default", TileOp::kSinc),
+    Un("aten.acos.default", TileOp::kAcos),
+    Un("aten.arccos.default", TileOp::kAcos),
+    Un("aten.acosh.default", TileOp::kAcosh),
+    Un("aten.arccosh.default", TileOp::kAcosh),
+    Un("aten.asin.default", TileOp::kAsin),
+    Un("aten.arcsin.default", TileOp::kAsin),
+    Un("aten.asinh.default", TileOp::kAsinh),
+    Un("aten.arcsinh.default", TileOp::kAsinh),
+    Un("aten.atan.default", TileOp::kAtan),
+    Un("aten.arctan.default", TileOp::kAtan),
+    Un("aten.atanh.default", TileOp::kAtanh),
+    Un("aten.arctanh.default", TileOp::kAtanh),
+    Un("prims.exp2.default", TileOp::kExp2),
+    Un("prims.log2.default", TileOp::kLog2),
+    Un("prims.reciprocal.default", TileOp::kReciprocal),
+    Un("prims.rsqrt.default", TileOp::kRsqrt),
+    Un("prims.lgamma.default", TileOp::kLgamma),
+    Un("prims.digamma.default", TileOp::kDigamma),
+    Un("prims.erf_inv.default", TileOp::kErfinv),
+    Un("prims.erfcx.default", TileOp::kErfcx),
+    Un("prims.ndtri.default", TileOp::kNdtri),
+    Un("prims.bessel_i0.default", TileOp::kBesselI0),
+    Un("prims.bessel_i0e.default", TileOp::kBesselI0e),
+    Un("prims.bessel_i1.default", TileOp::kBesselI1),
+    Un("prims.bessel_i1e.default", TileOp::kBesselI1e),
+    Un("aten.lgamma.default", TileOp::kLgamma),
+    Un("aten.digamma.default", TileOp::kDigamma),
+    Un("aten.erfinv.default", TileOp::kErfinv),
+    Un("aten.special_erfcx.default", TileOp::kErfcx),
+    Un("aten.special_ndtr.default", TileOp::kNdtr),
+    Un("aten.special_ndtri.default", TileOp::kNdtri),
+    Un("aten.special_log_ndtr.default", TileOp::kLogNdtr),
+    Un("aten.i0.default", TileOp::kBesselI0),
+    Un("aten.special_i0e.default", TileOp::kBesselI0e),
+    Un("aten.special_i1.default", TileOp::kBesselI1),
+    Un("aten.special_i1e.default", TileOp::kBesselI1e),
+    Un("aten.special_modified_bessel_i0.default", TileOp::kBesselI0),
+    Un("aten.special_modified_bessel_i1.default", TileOp::kBesselI1),
+    Un("aten.special_entr.default", TileOp::kEntr),
     Un("aten.floor.default", TileOp::kFloor, kFloating),
     Un("aten.ceil.default", TileOp::kCeil, kFloating),
     Un("aten.trunc.default", TileOp::kTrunc, kFloating),
+    Un("aten.fix.default", TileOp::kTrunc, kFloating),
     Un("aten.round.default", TileOp::kRound, kFloating),
-    Un("aten.hardsigmoid.default", TileOp::kHardSigmoid, kFloating),
-    Un("aten.hardswish.default", TileOp::kHardSwish, kFloating),
+    Un("aten.frac.default", TileOp::kFrac, kFloating),
+    Un("prims.trunc.default", TileOp::kTrunc, kFloating),
     Un("aten.isnan.default", TileOp::kIsNan, kFloating),
     Un("aten.isinf.default", TileOp::kIsInf, kFloating),
-    {"aten.gelu.default", kPure, Gelu, kFloating},
-    {"aten.leaky_relu.default", kPure, LeakyRelu, kFloating},
-    {"aten.elu.default", kPure, Elu, kFloating, TileOp::kCopy, RefuseElu},
-    {"aten.softplus.default", kPure, Softplus, kFloating},
-    {"aten.hardtanh.default", kPure, HardTanh, kFloating},
-    {"aten.clamp.default", kPure, Clamp, kNumbers},
-    {"aten.clamp.Tensor", kPure, Clamp, kNumbers},
-    {"aten.clamp_min.default", kPure, Clamp, kNumbers},
-    {"aten.where.self", kPure, Where, kHeld, TileOp::kCopy, RefuseByteMask},
-    {"aten.where.ScalarOther", kPure, Where, kHeld, TileOp::kCopy,
-     RefuseByteMask},
-    {"aten.where.ScalarSelf", kPure, Where, kHeld, TileOp::kCopy,
-     RefuseByteMask},
-    {"aten.where.Scalar", kPure, Where, kHeld, TileOp::kCopy, RefuseByteMask},
-    {"aten.masked_fill.Scalar", kPure, MaskedFill, kHeld, TileOp::kCopy,
-     RefuseByteMask},
-    {"aten.masked_fill.Tensor", kPure, MaskedFill, kHeld, TileOp::kCopy,
-     RefuseByteMask},
+    Un("aten.isfinite.default", TileOp::kIsFinite, kFloating),
+    Un("aten.signbit.default", TileOp::kSignBit, kFloating),
+    Un("prims.signbit.default", TileOp::kSignBit, kFloating),
+    {"aten.logit.default", kPure, Logit},
+    {"aten.round.decimals", kPure, RoundDecimals, kFloating},
+    {"aten.deg2rad.default", kPure, DegreesToRadians},
+    {"aten.rad2deg.default", kPure, RadiansToDegrees},
+    {"aten.lerp.Scalar", kPure, Lerp, kFloating},
+    {"aten.lerp.Tensor", kPure, Lerp, kFloating},
     {"aten.addcmul.default", kPure, AddProduct, kNumbers, TileOp::kAddcmul},
     {"aten.addcdiv.default", kPure, AddProduct, kFloating, TileOp::kDiv},
 };

@@ -1,14 +1,13 @@
-// Reductions over some dimensions: sum, mean, amax, amin, any, all, and
-// running sums.
+// Reductions over some dimensions: sum, mean, amax, amin, any, all.
 #include <algorithm>
 #include <string>
 
 #include "backends/cpu/constants.h"
 #include "backends/cpu/loops/loops.h"
-#include "backends/cpu/lowering.h"
+#include "backends/cpu/lowering_lines.h"
 #include "backends/cpu/lowering_operands.h"
 #include "backends/cpu/pointwise_builder.h"
-#include "kernels/broadcast.h"
+#include "kernels/reduction.h"
 #include "kernels/views.h"
 
 namespace tenon::cpu {
@@ -63,27 +62,6 @@ class SumPlanesStep : public Step {
   PoolArgs plane_;
 };
 
-class SumIntStep : public Step {
- public:
-  SumIntStep(Ref x, Ref out, RowArgs args) : x_(x), out_(out), args_(args) {}
-
-  bool Run(Frame& frame) override {
-    const uint64_t* x = frame.at<uint64_t>(x_);
-    uint64_t* out = frame.at<uint64_t>(out_);
-    for (int64_t i = 0; i < args_.rows; ++i) {
-      uint64_t sum = 0;  // wraps
-      for (int64_t j = 0; j < args_.size; ++j) sum += x[i * args_.size + j];
-      out[i] = sum;
-    }
-    return true;
-  }
-  std::string_view name() const override { return "sum_int"; }
-
- private:
-  const Ref x_, out_;
-  const RowArgs args_;
-};
-
 class AnyAllStep : public Step {
  public:
   AnyAllStep(bool is_any, Ref x, Ref out, RowArgs args)
@@ -110,38 +88,6 @@ class AnyAllStep : public Step {
   const RowArgs args_;
 };
 
-class CumulativeSumStep : public Step {
- public:
-  CumulativeSumStep(DType dtype, Ref x, Ref out, RowArgs args)
-      : dtype_(dtype), x_(x), out_(out), args_(args) {}
-
-  bool Run(Frame& frame) override {
-    if (dtype_ == DType::kFloat32) {
-      Sum(frame.at<float>(x_), frame.at<float>(out_), 0.0);
-    } else {
-      Sum(frame.at<uint64_t>(x_), frame.at<uint64_t>(out_), uint64_t{0});
-    }
-    return true;
-  }
-  std::string_view name() const override { return "cumsum"; }
-
- private:
-  template <typename T, typename A>
-  void Sum(const T* x, T* out, A zero) const {
-    for (int64_t i = 0; i < args_.rows; ++i) {
-      A sum = zero;
-      for (int64_t j = 0; j < args_.size; ++j) {
-        sum += x[i * args_.size + j];
-        out[i * args_.size + j] = static_cast<T>(sum);
-      }
-    }
-  }
-
-  const DType dtype_;
-  const Ref x_, out_;
-  const RowArgs args_;
-};
-
 // The input with the reduced dimensions moved to the end, contiguous.
 struct Rows {
   Tensor x;
@@ -149,33 +95,13 @@ struct Rows {
   Sizes result;  // sizes of the reduction's result
 };
 
-// `dims` as given: wrapped here. An empty list means all.
-bool MakeRows(PlanBuilder& b, KernelCall& call, DType dtype, Sizes dims,
-              bool keepdim, Rows* rows) {
-  Tensor x = call.tensor(0);
-  const int64_t rank = x.dim();
-  if (!WrapDims(call, rank, &dims)) return false;
-  std::vector<bool> is_reduced(static_cast<size_t>(rank), dims.empty());
-  for (const int64_t d : dims) {
-    if (d < rank) is_reduced[static_cast<size_t>(d)] = true;
-  }
-  Sizes kept, reduced;
-  rows->args.size = 1;
-  rows->args.rows = 1;
-  for (int64_t d = 0; d < rank; ++d) {
-    if (is_reduced[static_cast<size_t>(d)]) {
-      reduced.push_back(d);
-      rows->args.size *= x.size(d);
-      if (keepdim) rows->result.push_back(1);
-    } else {
-      kept.push_back(d);
-      rows->args.rows *= x.size(d);
-      rows->result.push_back(x.size(d));
-    }
-  }
-  rows->args.x_step = rows->args.size;
-  kept.insert(kept.end(), reduced.begin(), reduced.end());
-  x = Permuted(x, kept);
+bool MakeRows(PlanBuilder& b, KernelCall& call, DType dtype,
+              const std::vector<bool>& reduced, bool keepdim, Rows* rows) {
+  const Tensor& self = call.tensor(0);
+  rows->args.size = rows->args.x_step = LineLength(self, reduced);
+  rows->args.rows = NumElements(ReducedSizes(self, reduced, false));
+  rows->result = ReducedSizes(self, reduced, keepdim);
+  Tensor x = ReducedLast(self, reduced);
   if (x.dtype() != dtype) {
     const Tensor cast = b.NewTensor(dtype, x.sizes());
     if (!cast.defined() || !b.EmitCopy(x, cast)) {
@@ -207,12 +133,7 @@ bool ReduceFloats(PlanBuilder& b, KernelCall& call, Reduction reduction,
                   const Rows& rows, Tensor* out) {
   *out = NewOut(b, call, DType::kFloat32, rows.result);
   if (!out->defined()) return false;
-  if (rows.args.size == 0) {
-    if (reduction != Reduction::kSum) {
-      return call.Fail("a maximum or minimum of nothing");
-    }
-    return FillEmpty(b, call, *out, 0.0);
-  }
+  if (rows.args.size == 0) return FillEmpty(b, call, *out, 0.0);
   if (rows.args.rows == 0) return true;
   const Tensor reads[] = {rows.x};
   const Tensor writes[] = {*out};
@@ -222,52 +143,49 @@ bool ReduceFloats(PlanBuilder& b, KernelCall& call, Reduction reduction,
   return true;
 }
 
-// sum.default has neither dims nor keepdim.
+// What a call reduces over; sum.default has neither dims nor keepdim.
 struct ReduceCall {
-  Sizes dims;
+  std::vector<bool> reduced;
   bool keepdim = false;
   DType dtype = DType::kUnknown;
 };
 
-ReduceCall CallOf(const KernelCall& call) {
-  ReduceCall out;
+bool ReadCall(KernelCall& call, bool empty_is_all, ReduceCall* out) {
   const int dim = call.schema().FindArg("dim");
   const int keepdim = call.schema().FindArg("keepdim");
   const int dtype = call.schema().FindArg("dtype");
-  if (dim >= 0) out.dims = call.Ints(static_cast<size_t>(dim));
-  if (keepdim >= 0) out.keepdim = call.Bool(static_cast<size_t>(keepdim));
+  if (keepdim >= 0) out->keepdim = call.Bool(static_cast<size_t>(keepdim));
   if (dtype >= 0 && !call.is_none(static_cast<size_t>(dtype))) {
-    out.dtype = call.arg(static_cast<size_t>(dtype)).dtype();
+    out->dtype = call.arg(static_cast<size_t>(dtype)).dtype();
   }
-  return out;
+  return ReadDims(
+      call, call.tensor(0),
+      dim >= 0 ? call.arg(static_cast<size_t>(dim)) : RuntimeValue(),
+      empty_is_all, &out->reduced);
+}
+
+// A line at a time, of what the input becomes in c.dtype.
+bool ReduceOther(PlanBuilder& b, KernelCall& call, const ReduceCall& c,
+                 const LineFunctions& functions) {
+  const Tensor& self = call.tensor(0);
+  const Tensor x = self.dtype() == c.dtype ? self : b.Converted(self, c.dtype);
+  if (!x.defined()) return call.Fail("cannot convert " + self.ToString());
+  return EmitReduction(b, call, {&functions, x, c.reduced}, c.keepdim, c.dtype,
+                       false);
 }
 
 bool Sum(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  ReduceCall c = CallOf(call);
-  if (c.dtype == DType::kUnknown) {
-    c.dtype = IsFloating(call.tensor(0).dtype()) ? call.tensor(0).dtype()
-                                                 : DType::kInt64;
-  }
+  ReduceCall c;
+  if (!ReadCall(call, true, &c)) return false;
+  if (c.dtype == DType::kUnknown) c.dtype = SumDType(call.tensor(0).dtype());
+  if (c.dtype != DType::kFloat32) return ReduceOther(b, call, c, kSumOfLines);
   Rows rows;
   Tensor out;
-  if (c.dtype != DType::kFloat32 && c.dtype != DType::kInt64) {
-    return call.Fail("a sum in " + std::string(Name(c.dtype)));
+  if (!MakeRows(b, call, c.dtype, c.reduced, c.keepdim, &rows) ||
+      !ReduceFloats(b, call, Reduction::kSum, rows, &out)) {
+    return false;
   }
-  if (!MakeRows(b, call, c.dtype, c.dims, c.keepdim, &rows)) return false;
-  if (c.dtype == DType::kFloat32) {
-    if (!ReduceFloats(b, call, Reduction::kSum, rows, &out)) return false;
-    call.Return(out);
-    return true;
-  }
-  out = NewOut(b, call, DType::kInt64, rows.result);
-  if (!out.defined()) return false;
   call.Return(out);
-  if (rows.args.rows == 0) return true;
-  if (rows.args.size == 0) return FillEmpty(b, call, out, int64_t{0});
-  const Tensor reads[] = {rows.x};
-  const Tensor writes[] = {out};
-  b.Emit(std::make_unique<SumIntStep>(b.RefOf(rows.x), b.RefOf(out), rows.args),
-         reads, writes);
   return true;
 }
 
@@ -276,13 +194,8 @@ bool Sum(PlanBuilder& b, KernelCall& call, const Lowering&) {
 bool SumPlanes(PlanBuilder& b, KernelCall& call, const ReduceCall& c,
                Rows* rows, Tensor* sum) {
   const Tensor& x = call.tensor(0);
-  if (x.dim() != 4 || c.dims.size() != 2 || x.numel() == 0 ||
-      x.dtype() != DType::kFloat32) {
-    return false;
-  }
-  const int64_t first = c.dims[0] < 0 ? c.dims[0] + 4 : c.dims[0];
-  const int64_t second = c.dims[1] < 0 ? c.dims[1] + 4 : c.dims[1];
-  if (std::min(first, second) != 2 || std::max(first, second) != 3) {
+  if (c.reduced != std::vector<bool>{false, false, true, true} ||
+      x.numel() == 0 || x.dtype() != DType::kFloat32) {
     return false;
   }
   const Tensor last = b.FindChannelsLast(x);
@@ -301,16 +214,17 @@ bool SumPlanes(PlanBuilder& b, KernelCall& call, const ReduceCall& c,
 }
 
 bool Mean(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const ReduceCall c = CallOf(call);
-  if ((c.dtype == DType::kUnknown &&
-       call.tensor(0).dtype() != DType::kFloat32) ||
-      (c.dtype != DType::kUnknown && c.dtype != DType::kFloat32)) {
-    return call.Fail("a mean of other than float32");
+  ReduceCall c;
+  if (!ReadCall(call, true, &c)) return false;
+  if (c.dtype == DType::kUnknown) c.dtype = call.tensor(0).dtype();
+  if (!IsFloating(c.dtype)) {
+    return call.Fail("a mean of " + std::string(Name(c.dtype)));
   }
+  if (c.dtype != DType::kFloat32) return ReduceOther(b, call, c, kMeanOfLines);
   Rows rows;
   Tensor sum;
   if (!SumPlanes(b, call, c, &rows, &sum) &&
-      (!MakeRows(b, call, DType::kFloat32, c.dims, c.keepdim, &rows) ||
+      (!MakeRows(b, call, DType::kFloat32, c.reduced, c.keepdim, &rows) ||
        !ReduceFloats(b, call, Reduction::kSum, rows, &sum))) {
     return false;
   }
@@ -326,11 +240,21 @@ bool Mean(PlanBuilder& b, KernelCall& call, const Lowering&) {
 
 template <Reduction kReduction>
 bool Extreme(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const ReduceCall c = CallOf(call);
+  ReduceCall c;
+  if (!ReadCall(call, true, &c)) return false;
+  const Tensor& self = call.tensor(0);
+  if (LineLength(self, c.reduced) == 0) {
+    return call.Fail("an extreme of no elements isn't defined");
+  }
+  if (self.dtype() != DType::kFloat32) {
+    c.dtype = self.dtype();
+    return ReduceOther(
+        b, call, c,
+        kReduction == Reduction::kMax ? kMaximumOfLines : kMinimumOfLines);
+  }
   Rows rows;
   Tensor out;
-  if (!NeedFloat32(call, {call.tensor(0)}) ||
-      !MakeRows(b, call, DType::kFloat32, c.dims, c.keepdim, &rows) ||
+  if (!MakeRows(b, call, DType::kFloat32, c.reduced, c.keepdim, &rows) ||
       !ReduceFloats(b, call, kReduction, rows, &out)) {
     return false;
   }
@@ -338,95 +262,49 @@ bool Extreme(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return true;
 }
 
-template <bool kIsAny>
+// Of uint8 the result is uint8.
+template <bool kIsAny, bool kEmptyIsAll>
 bool AnyAll(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const ReduceCall c = CallOf(call);
+  ReduceCall c;
   Rows rows;
-  if (!MakeRows(b, call, DType::kBool, c.dims, c.keepdim, &rows)) return false;
-  const Tensor out = NewOut(b, call, DType::kBool, rows.result);
+  if (!ReadCall(call, kEmptyIsAll, &c) ||
+      !MakeRows(b, call, DType::kBool, c.reduced, c.keepdim, &rows)) {
+    return false;
+  }
+  const bool is_byte = call.tensor(0).dtype() == DType::kUInt8;
+  Tensor out = NewOut(b, call, DType::kBool, rows.result);
   if (!out.defined()) return false;
+  if (rows.args.size == 0) {
+    if (!FillEmpty(b, call, out, !kIsAny)) return false;
+  } else if (rows.args.rows > 0) {
+    const Tensor reads[] = {rows.x};
+    const Tensor writes[] = {out};
+    b.Emit(std::make_unique<AnyAllStep>(kIsAny, b.RefOf(rows.x), b.RefOf(out),
+                                        rows.args),
+           reads, writes);
+  }
+  if (is_byte) out = b.Converted(out, DType::kUInt8);
+  if (!out.defined()) return call.Fail("the result is too large");
   call.Return(out);
-  if (rows.args.rows == 0) return true;
-  if (rows.args.size == 0) return FillEmpty(b, call, out, !kIsAny);
-  const Tensor reads[] = {rows.x};
-  const Tensor writes[] = {out};
-  b.Emit(std::make_unique<AnyAllStep>(kIsAny, b.RefOf(rows.x), b.RefOf(out),
-                                      rows.args),
-         reads, writes);
   return true;
 }
 
-bool CumulativeSum(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const Tensor self = call.tensor(0);
-  DType dtype = IsFloating(self.dtype()) ? self.dtype() : DType::kInt64;
-  if (!call.is_none(2)) dtype = call.arg(2).dtype();
-  if (dtype != DType::kFloat32 && dtype != DType::kInt64) {
-    return call.Fail("a running sum in " + std::string(Name(dtype)));
-  }
-  int64_t dim = call.Int(1);
-  if (!WrapDim(call, self.dim(), &dim)) return false;
-  const Tensor out = NewOut(b, call, dtype, self.sizes());
-  if (!out.defined()) return false;
-  call.Return(out);
-  if (out.numel() == 0) return true;
-  const int64_t last = std::max<int64_t>(self.dim() - 1, 0);
-  Tensor x = dim == last ? self : Transposed(self, dim, last);
-  const Tensor rows_in = b.NewTensor(dtype, x.sizes());
-  const Tensor rows_out = dim == last ? out : b.NewTensor(dtype, x.sizes());
-  if (!rows_in.defined() || !b.EmitCopy(x, rows_in)) {
-    return call.Fail("cannot convert the input");
-  }
-  RowArgs args;
-  args.size = x.dim() == 0 ? 1 : x.size(last);
-  args.rows = x.numel() / args.size;
-  const Tensor reads[] = {rows_in};
-  const Tensor writes[] = {rows_out};
-  b.Emit(std::make_unique<CumulativeSumStep>(dtype, b.RefOf(rows_in),
-                                             b.RefOf(rows_out), args),
-         reads, writes);
-  return dim == last || b.EmitCopy(Transposed(rows_out, dim, last), out) ||
-         call.Fail("cannot copy the result");
-}
-
-std::optional<Refusal> RefuseOddResult(const Program& program, NodeId node) {
-  return RefuseOtherResult(program, node, {DType::kInt64});
-}
-
-// Of uint8 the result is uint8.
-std::optional<Refusal> RefuseUInt8(const Program& program, NodeId node) {
-  const Arg* self = program.FindArg(node, "self");
-  if (self == nullptr || !self->is_value() ||
-      program.type(self->value()).dtype != DType::kUInt8) {
-    return std::nullopt;
-  }
-  return Refusal{RefusalReason::kDtype, "uint8"};
-}
-
 constexpr LoweringKind kPure = LoweringKind::kPure;
-constexpr DTypeRule kFloat32 = DTypeRule::kFloat32;
+constexpr DTypeRule kWidened = DTypeRule::kWidened;
 
 constexpr Lowering kLowerings[] = {
-    {"aten.sum.default", kPure, Sum, kFloat32, TileOp::kCopy, RefuseOddResult},
-    {"aten.sum.dim_IntList", kPure, Sum, kFloat32, TileOp::kCopy,
-     RefuseOddResult},
-    {"aten.mean.default", kPure, Mean, DTypeRule::kOnlyFloat32, TileOp::kCopy,
-     RefuseOddResult},
-    {"aten.mean.dim", kPure, Mean, DTypeRule::kOnlyFloat32, TileOp::kCopy,
-     RefuseOddResult},
-    {"aten.amax.default", kPure, Extreme<Reduction::kMax>,
-     DTypeRule::kOnlyFloat32},
-    {"aten.amin.default", kPure, Extreme<Reduction::kMin>,
-     DTypeRule::kOnlyFloat32},
-    {"aten.any.default", kPure, AnyAll<true>, DTypeRule::kHeld, TileOp::kCopy,
-     RefuseUInt8},
-    {"aten.any.dim", kPure, AnyAll<true>, DTypeRule::kHeld, TileOp::kCopy,
-     RefuseUInt8},
-    {"aten.all.default", kPure, AnyAll<false>, DTypeRule::kHeld, TileOp::kCopy,
-     RefuseUInt8},
-    {"aten.all.dim", kPure, AnyAll<false>, DTypeRule::kHeld, TileOp::kCopy,
-     RefuseUInt8},
-    {"aten.cumsum.default", kPure, CumulativeSum, kFloat32, TileOp::kCopy,
-     RefuseOddResult},
+    {"aten.sum.default", kPure, Sum, kWidened},
+    {"aten.sum.dim_IntList", kPure, Sum, kWidened},
+    {"aten.mean.default", kPure, Mean, kWidened},
+    {"aten.mean.dim", kPure, Mean, kWidened},
+    {"aten.amax.default", kPure, Extreme<Reduction::kMax>, kWidened},
+    {"aten.amin.default", kPure, Extreme<Reduction::kMin>, kWidened},
+    {"aten.any.default", kPure, AnyAll<true, true>},
+    {"aten.any.dim", kPure, AnyAll<true, true>},
+    {"aten.any.dims", kPure, AnyAll<true, false>},
+    {"aten.all.default", kPure, AnyAll<false, true>},
+    {"aten.all.dim", kPure, AnyAll<false, true>},
+    {"aten.all.dims", kPure, AnyAll<false, false>},
 };
 
 }  // namespace

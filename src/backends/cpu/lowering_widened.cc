@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/cpu/narrow_types.h"
+#include "kernels/views.h"
 
 namespace tenon::cpu {
 namespace {
@@ -37,6 +38,7 @@ bool IsWideStatistic(const KernelCall& call, size_t result) {
   const std::string_view name = call.schema().name;
   const bool is_norm =
       name == "aten.native_layer_norm.default" ||
+      name == "aten.native_group_norm.default" ||
       name == "aten._native_batch_norm_legit_no_training.default";
   if (result == 0 || !is_norm) return false;
   for (size_t i = 1; i < call.num_args(); ++i) {
@@ -62,7 +64,13 @@ bool LowerWidened(PlanBuilder& builder, KernelCall& call,
         !IsHalf(args[i].tensor().dtype())) {
       continue;
     }
-    args[i] = builder.Widened(args[i].tensor());
+    // What isn't dense is no tensor of another memory format, though a dense
+    // one with its dimensions in that order would be.
+    const Tensor& narrow = args[i].tensor();
+    const bool has_order = narrow.is_dense() ||
+                           SuggestedFormat(narrow) != MemoryFormat::kContiguous;
+    const Tensor ordered = has_order ? narrow : builder.Contiguous(narrow);
+    args[i] = ordered.defined() ? builder.Widened(ordered) : Tensor();
     if (!args[i].tensor().defined()) {
       return call.Fail("an operand is too large to be widened");
     }

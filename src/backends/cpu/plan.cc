@@ -25,7 +25,11 @@ bool Plan::Bind(std::span<const RuntimeValue> inputs, std::byte* arena,
         break;
       case BufferKind::kInput:
         // Written only where MakeWritable made sure that it may be.
-        bases_[b] = const_cast<std::byte*>(inputs[buffer.input].tensor().raw());
+        bases_[b] =
+            const_cast<std::byte*>(inputs[buffer.input].tensor().raw()) -
+            buffer.elements_before *
+                static_cast<int64_t>(
+                    SizeBytes(inputs[buffer.input].tensor().dtype()));
         break;
       case BufferKind::kOutput:
         output_storages_[b] = Storage::Allocate(buffer.size_bytes, false);
@@ -85,8 +89,9 @@ bool Plan::Run(std::span<const RuntimeValue> inputs, std::byte* arena,
     const Buffer& buffer = buffers_[planned.buffer];
     if (buffer.kind == BufferKind::kInput) {
       const Tensor& input = inputs[buffer.input].tensor();
-      outputs->push_back(input.View(shape.sizes(), shape.strides(),
-                                    input.offset() + shape.offset()));
+      outputs->push_back(
+          input.View(shape.sizes(), shape.strides(),
+                     input.offset() + shape.offset() - buffer.elements_before));
     } else {
       outputs->push_back(Tensor(output_storages_[planned.buffer], shape.dtype(),
                                 shape.sizes(), shape.strides(),

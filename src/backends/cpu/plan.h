@@ -68,7 +68,10 @@ struct Buffer {
   size_t arena_offset = 0;    // kArena
   uint32_t first_step = ~0u;  // that reads or writes it
   uint32_t last_step = 0;
-  uint32_t input = 0;                // kInput: the region's input
+  uint32_t input = 0;  // kInput: the region's input
+  // kInput: how many elements of the input's storage, before its first, the
+  // buffer has; see PlanRequest::sees_storages.
+  int64_t elements_before = 0;
   std::shared_ptr<Storage> storage;  // kConstant
 };
 

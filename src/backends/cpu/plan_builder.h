@@ -43,6 +43,9 @@ struct PlanRequest {
   // Some input holds what isn't a finite number: activations that lose NaN
   // don't become part of a convolution.
   bool keeps_nan = false;
+  // Some node counts from the start of a storage: inputs are seen with what
+  // lies before their first element, and plans are for one offset.
+  bool sees_storages = false;
 };
 
 struct Lowering;

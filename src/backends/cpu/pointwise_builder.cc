@@ -5,6 +5,7 @@
 
 #include "backends/cpu/channels_last.h"
 #include "backends/cpu/constants.h"
+#include "backends/cpu/loops/library_tiles.h"
 #include "backends/cpu/narrow_types.h"
 #include "backends/cpu/plan_builder.h"
 #include "kernels/broadcast.h"
@@ -227,7 +228,7 @@ TileValue PointwiseBuilder::ApplyTo(DType result, TileOp op,
   }
   code.op = op;
   code.dtype = is_narrow ? type : ComputedAs(type);
-  code.run = BestLoops().find_tile(op, code.dtype);
+  code.run = FindTileLoop(op, code.dtype);
   code.params[0] = p;
   code.params[1] = q;
   if (code.run == nullptr) is_valid_ = false;

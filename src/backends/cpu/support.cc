@@ -18,6 +18,7 @@ bool IsHeld(DType dtype) {
 bool Allows(DTypeRule rule, DType dtype) {
   switch (rule) {
     case DTypeRule::kHeld:
+    case DTypeRule::kWidened:
       return true;
     case DTypeRule::kNumbers:
       return dtype != DType::kBool;

@@ -60,6 +60,61 @@ class CallProgram {
     return n;
   }
 
+  // Makes `results`, tensors and lists of them, the types of the node's results
+  // and the results the program's outputs.
+  void Return(NodeId n, const std::vector<RuntimeValue>& results) {
+    Form form;
+    for (const RuntimeValue& result : results) {
+      FormItem item;
+      if (result.is_list()) {
+        item.kind = FormItem::Kind::kList;
+        item.list_size = static_cast<uint32_t>(result.list().size());
+      }
+      form.push_back(item);
+    }
+    if (std::any_of(results.begin(), results.end(),
+                    [](const RuntimeValue& v) { return v.is_list(); })) {
+      program_.mutable_node(n).form = program_.context().InternForm(form);
+    }
+    const std::vector<RuntimeValue> flat = Flattened(results);
+    const ValueRange values = program_.node(n).results;
+    const NodeId output = program_.root().output;
+    const ArgRange outputs = program_.NewArgs(values.count);
+    program_.SetOutputs(Program::kRoot, outputs);
+    for (uint32_t i = 0; i < values.count; ++i) {
+      program_.mutable_value(values[i]).type = TypeOf(flat[i].tensor());
+      program_.SetValueArg(outputs[i], output, values[i]);
+    }
+    program_.signature.inputs.resize(program_.root().inputs.size());
+    program_.signature.outputs.resize(values.count);
+  }
+
+  // The items of lists in place of the lists.
+  static std::vector<RuntimeValue> Flattened(
+      const std::vector<RuntimeValue>& values) {
+    std::vector<RuntimeValue> flat;
+    for (const RuntimeValue& value : values) {
+      if (!value.is_list()) {
+        flat.push_back(value);
+        continue;
+      }
+      const auto items = Flattened(value.list());
+      flat.insert(flat.end(), items.begin(), items.end());
+    }
+    return flat;
+  }
+
+  // Whether two computations of the call can be held against each other by
+  // their results alone.
+  static bool IsComparable(const OpSchema& schema,
+                           const std::vector<RuntimeValue>& flat) {
+    return !schema.is_mutating() && !schema.nondeterministic &&
+           schema.name.find("empty") == std::string::npos && !flat.empty() &&
+           std::all_of(flat.begin(), flat.end(), [](const RuntimeValue& v) {
+             return v.is_tensor() && v.tensor().defined();
+           });
+  }
+
   TypeId TypeOf(const Tensor& tensor) {
     Type type;
     type.kind = TypeKind::kTensor;

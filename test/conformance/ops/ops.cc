@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "conformance/ops/compare.h"
+#include "conformance/ops/delegated.h"
 #include "conformance/ops/lowered.h"
 #include "conformance/ops/records.h"
 #include "conformance/ops/types.h"
@@ -27,6 +28,7 @@ struct Counts {
   int skipped = 0;
   TypeCounts types;
   LoweredCounts lowered;
+  DelegatedCounts delegated;
 };
 
 std::vector<std::string> OperatorNames(const std::string& folder,
@@ -169,11 +171,31 @@ bool WantsError(element record) {
   return record["error"].error() == simdjson::SUCCESS;
 }
 
+// "" when backend cpu refuses the call, or gives what the record says.
+std::string ReplayOnCpu(element record, const OpSchema& schema,
+                        const Call& call,
+                        const std::vector<RuntimeValue>& results,
+                        Comparison how, DelegatedCounts* counts) {
+  std::string why;
+  const auto got = RunDelegated(*FindBackend("cpu"), schema, call.args,
+                                call.present, results, &why);
+  if (!got) {
+    if (why.empty()) ++counts->refused;
+    return why;
+  }
+  // Its vectorised functions and sums round otherwise than PyTorch's.
+  how.tolerance.rtol = std::max(how.tolerance.rtol, 1e-4);
+  how.tolerance.atol = std::max(how.tolerance.atol, 1e-5);
+  why = CompareResults(record, schema, *got, how);
+  if (!why.empty()) return "on backend cpu: " + why;
+  ++counts->agreed;
+  return {};
+}
+
 // "" when the kernel did what the record says, and so does what the operator is
-// lowered to.
+// lowered to, and backend cpu.
 std::string Replay(element record, const OpSchema& schema, Kernel kernel,
-                   const Safetensors& storages, Call call,
-                   LoweredCounts* lowered) {
+                   const Safetensors& storages, Call call, Counts* counts) {
   std::string error;
   const bool want_error = WantsError(record);
   if (!CompleteArgs(schema, &call.args, call.present, &error)) {
@@ -195,7 +217,11 @@ std::string Replay(element record, const OpSchema& schema, Kernel kernel,
     const double rtol = std::max(how.tolerance.rtol, 1e-4);
     const double atol = std::max(how.tolerance.atol, 1e-5);
     error = CompareLowered(schema, call.args, call.present,
-                           kernel_call.results(), rtol, atol, lowered);
+                           kernel_call.results(), rtol, atol, &counts->lowered);
+  }
+  if (error.empty()) {
+    error = ReplayOnCpu(record, schema, call, kernel_call.results(), how,
+                        &counts->delegated);
   }
   return error.empty() ? CompareMutated(record, schema, kernel_call, how)
                        : error;
@@ -213,7 +239,7 @@ struct Outcome {
 // something else; null: it isn't. That excuses no type.
 Outcome Judge(element record, const OpSchema* schema, Kernel kernel,
               const Safetensors& storages, const std::string* known_failure,
-              TypeCounts* types, LoweredCounts* lowered) {
+              TypeCounts* types, Counts* counts) {
   if (schema == nullptr) return {Verdict::kSkipped, ""};
   Call call;
   std::string why = DecodeCall(record, *schema, storages, &call);
@@ -226,7 +252,7 @@ Outcome Judge(element record, const OpSchema* schema, Kernel kernel,
     if (!why.empty()) return {Verdict::kFailed, why};
   }
   if (kernel == nullptr) return {Verdict::kSkipped, ""};
-  why = Replay(record, *schema, kernel, storages, std::move(call), lowered);
+  why = Replay(record, *schema, kernel, storages, std::move(call), counts);
   if (known_failure == nullptr) {
     return {why.empty() ? Verdict::kPassed : Verdict::kFailed, why};
   }
@@ -265,7 +291,7 @@ bool ReplayOperator(const std::string& folder, const std::string& name,
     const Outcome outcome =
         Judge(record, schema, kernel, *storages,
               known == lists.failures.end() ? nullptr : &known->second, &types,
-              &counts->lowered);
+              counts);
     switch (outcome.verdict) {
       case Verdict::kPassed:
         ++counts->passed;
@@ -344,6 +370,8 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
         counts.types.complete, counts.types.partial, counts.types.open);
     std::printf("lowered: %d calls agree, %d are refused\n",
                 counts.lowered.agreed, counts.lowered.refused);
+    std::printf("backend cpu: %d calls agree, %d are refused\n",
+                counts.delegated.agreed, counts.delegated.refused);
     std::printf("%d passed, %d failed, %d skipped\n", counts.passed,
                 counts.failed, counts.skipped);
   }

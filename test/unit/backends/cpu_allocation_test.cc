@@ -165,6 +165,60 @@ const Case kCases[] = {
        return Attention(b, random, {2, 2, 150, 48}, true);
      },
      "attention"},
+    {"group_norm",
+     [](RegionBuilder& b, RandomTensors& random) {
+       const ValueId x = Convolution(b, random, 32, 1);
+       return b.Op("aten.group_norm.default",
+                   {{"input", x}, {"num_groups", 4}, {"eps", 1e-5}});
+     },
+     "group_moments"},
+    {"upsample",
+     [](RegionBuilder& b, RandomTensors& random) {
+       return b.Op("aten.upsample_bilinear2d.default",
+                   {{"self", b.Input(random.Floats({1, 4, 8, 8}))},
+                    {"output_size", std::vector<int64_t>{16, 20}},
+                    {"align_corners", false}});
+     },
+     "resample"},
+    {"transposed_convolution",
+     [](RegionBuilder& b, RandomTensors& random) {
+       return b.Op("aten.conv_transpose2d.input",
+                   {{"input", b.Input(random.Floats({1, 16, 12, 12}))},
+                    {"weight", Weight(b, random, {16, 8, 2, 2})},
+                    {"stride", std::vector<int64_t>{2, 2}}});
+     },
+     "spread"},
+    {"recurrent",
+     [](RegionBuilder& b, RandomTensors& random) {
+       const std::vector<ValueId> params = {Weight(b, random, {96, 16}),
+                                            Weight(b, random, {96, 32})};
+       return b.Op("aten.gru.input",
+                   {{"input", b.Input(random.Floats({7, 2, 16}))},
+                    {"hx", b.Input(random.Floats({1, 2, 32}))},
+                    {"params", params},
+                    {"has_biases", false},
+                    {"num_layers", 1},
+                    {"dropout", 0.0},
+                    {"train", false},
+                    {"bidirectional", false},
+                    {"batch_first", false}});
+     },
+     "recurrent"},
+    {"topk",
+     [](RegionBuilder& b, RandomTensors& random) {
+       return b.Op("aten.topk.default",
+                   {{"self", b.Input(random.Floats({9, 64}))}, {"k", 5}});
+     },
+     "sort"},
+    {"scatter",
+     [](RegionBuilder& b, RandomTensors& random) {
+       return b.Op("aten.scatter_add.default",
+                   {{"self", b.Input(random.Floats({9, 6}))},
+                    {"dim", 0},
+                    {"index", b.Input(random.Ints({5, 6}, 0, 8))},
+                    {"src", b.Input(random.Floats({5, 6}))}});
+     },
+     "scatter"},
 };
 
 void ExpectLaterRunsAllocateOnlyOutputs(const Case& test) {

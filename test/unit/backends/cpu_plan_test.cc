@@ -456,7 +456,7 @@ TEST(CpuPlanTest, RefusalsNameTheirReason) {
   {
     RegionBuilder b;
     const ValueId x = b.Input(random.Floats({5}));
-    EXPECT_EQ(refusal(b, b.Op("aten.sort.default", {{"self", x}})),
+    EXPECT_EQ(refusal(b, b.Op("aten.angle.default", {{"self", x}})),
               RefusalReason::kOperatorUnknown);
   }
   {

@@ -84,8 +84,65 @@ enum class TileOp : uint8_t {
   // Ternary.
   kWhere,    // bool, T, T
   kAddcmul,  // a + p[0] * b * c
+
+  // --- what library_tiles.h has loops for ---
+  // Binary, of numbers. Nobody may divide an integer by 0.
+  kFmod,      // the dividend's sign
+  kDivFloor,  // Python's //
+  kDivTrunc,
+  kHeaviside,
+  kShiftLeft,   // integers
+  kShiftRight,  // integers
+  // Unary, floating.
+  kAcos,
+  kAcosh,
+  kAsin,
+  kAsinh,
+  kAtan,
+  kAtanh,
+  kCosh,
+  kSinh,
+  kTan,
+  kLog10,
+  kErfc,
+  kFrac,
+  kSinc,
+  kMish,
+  kLogSigmoid,
+  kSoftShrink,  // p[0] = lambda
+  kLgamma,
+  kDigamma,
+  kErfinv,
+  kErfcx,
+  kNdtr,
+  kNdtri,
+  kLogNdtr,
+  kBesselI0,
+  kBesselI0e,
+  kBesselI1,
+  kBesselI1e,
+  kEntr,
+  kLogit,          // p[0] = eps, or less than 0
+  kRoundDecimals,  // p[0] = decimals
+  kIsFinite,       // the result is bool
+  kSignBit,        // the result is bool
+  // Binary, floating.
+  kHypot,
+  kCopySign,
+  kNextAfter,  // not of half precision
+  kXlogy,
+  kXlog1py,
+  kFmax,  // the other operand wins over NaN
+  kFmin,
+  kLogAddExp,
+  kLogAddExp2,
+  kGammaP,
+  kGammaQ,
+  kZeta,
+  // Ternary, floating.
+  kLerp,
 };
-constexpr int kNumTileOps = static_cast<int>(TileOp::kAddcmul) + 1;
+constexpr int kNumTileOps = static_cast<int>(TileOp::kLerp) + 1;
 
 // `count` elements; inputs and output are contiguous and don't overlap unless
 // they are equal.
@@ -106,6 +163,15 @@ struct NormArgs : RowArgs {
   const float* weight = nullptr;
   const float* bias = nullptr;
   // Null, or `rows` elements.
+  float* mean = nullptr;
+  float* inverse_deviation = nullptr;
+};
+
+// Statistics of [batch, channels, pixels], over groups of adjoining channels.
+struct MomentArgs {
+  int64_t batch = 0, channels = 0, groups = 0, pixels = 0;
+  double eps = 0;
+  // batch * groups elements each.
   float* mean = nullptr;
   float* inverse_deviation = nullptr;
 };
@@ -203,6 +269,11 @@ struct Loops {
   void (*layer_norm)(const float* x, float* out, const NormArgs& args);
   // Divides by the root of the mean square; weight only.
   void (*rms_norm)(const float* x, float* out, const NormArgs& args);
+  void (*group_moments)(const float* x, const MomentArgs& args);
+  // The same of [batch, pixels, channels]. `scratch` has a double and two
+  // floats per channel.
+  void (*group_moments_last)(const float* x, const MomentArgs& args,
+                             double* scratch);
   // out has one element per row.
   void (*reduce_rows)(Reduction reduction, const float* x, float* out,
                       const RowArgs& args);

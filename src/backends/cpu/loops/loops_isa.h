@@ -14,6 +14,8 @@ void Softmax(const float* x, float* out, const RowArgs& args);
 void LogSoftmax(const float* x, float* out, const RowArgs& args);
 void LayerNorm(const float* x, float* out, const NormArgs& args);
 void RmsNorm(const float* x, float* out, const NormArgs& args);
+void GroupMoments(const float* x, const MomentArgs& args);
+void GroupMomentsLast(const float* x, const MomentArgs& args, double* scratch);
 void ReduceRows(Reduction reduction, const float* x, float* out,
                 const RowArgs& args);
 void MaxPool(const float* x, float* out, int64_t* indices,

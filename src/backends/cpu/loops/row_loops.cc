@@ -145,8 +145,9 @@ void LogSoftmax(const float* x, float* out, const RowArgs& args) {
     const float* row = x + i * args.x_step;
     float* to = out + i * args.size;
     const float top = ReduceRow<Max>(row, args.size);
-    const float shift = top + __builtin_logf(ExpRow(row, to, top, args.size));
-    for (int64_t j = 0; j < args.size; ++j) to[j] = row[j] - shift;
+    const float rest = __builtin_logf(ExpRow(row, to, top, args.size));
+    // In this order: the sum of the two would round where x is large.
+    for (int64_t j = 0; j < args.size; ++j) to[j] = row[j] - top - rest;
   }
 }
 
@@ -156,7 +157,11 @@ void LayerNorm(const float* x, float* out, const NormArgs& args) {
   for (int64_t i = 0; i < args.rows; ++i) {
     const float* row = x + i * args.x_step;
     float* to = out + i * size;
-    const float mean = ReduceRow<Sum>(row, size) / count;
+    float mean = ReduceRow<Sum>(row, size) / count;
+    // PyTorch's running mean isn't a number once it has passed an infinity.
+    if (size > 1 && __builtin_fabsf(mean) == __builtin_inff()) {
+      mean = __builtin_nanf("");
+    }
     const float variance =
         Reduce<SumOfSquares>(
             size, [=](int64_t j) { return Load<Vector>(row + j) - mean; },

@@ -89,8 +89,10 @@ inline __attribute__((always_inline)) float Erf(float x) {
 
 inline __attribute__((always_inline)) float Gelu(float x) {
   const float tail = 0.5f * ErfcOfPositive(__builtin_fabsf(x) * 0.70710678f);
-  // Infinity times zero: PyTorch's gelu isn't a number at either infinity.
-  return x * (x < 0 ? tail : 1.0f - tail) + 0.0f * x;
+  // PyTorch doubles before it halves, which the largest numbers don't survive;
+  // and its gelu isn't a number at either infinity: infinity times zero.
+  const float weight = 2.0f * (x < 0 ? tail : 1.0f - tail);
+  return 0.5f * (x * weight) + 0.0f * x;
 }
 
 inline __attribute__((always_inline)) float Sigmoid(float x) {
