@@ -6,10 +6,10 @@
 #include <span>
 #include <string_view>
 
+#include "analysis/node_reader.h"
 #include "backends/backend.h"
 #include "ir/program.h"
 #include "xnnpack/graph_builder.h"
-#include "xnnpack/node_reader.h"
 
 namespace tenon::xnnpack {
 

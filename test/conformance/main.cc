@@ -4,6 +4,7 @@
 //           is compared with what PyTorch recorded
 //   pte     PATH is a manifest of ExecuTorch programs, read, checked, written
 //           and read again
+//   export-onnx  PATH is a manifest of exported programs, written as ONNX
 //   export-pte  PATH is a manifest of exported programs, written as .pte
 //   broken  PATH is a manifest of damaged files; --known FILE says what is
 //           said of each
@@ -21,6 +22,7 @@
 
 #include "conformance/bugs/bugs.h"
 #include "conformance/hybrid/hybrid.h"
+#include "conformance/onnx/export_onnx.h"
 #include "conformance/ops/ops.h"
 #include "conformance/pt2/broken.h"
 #include "conformance/pt2/run.h"
@@ -40,6 +42,9 @@ constexpr char kUsage[] =
     "                   --keep FOLDER leaves what was written there;\n"
     "                   --inline-limit N moves payloads of more bytes out of\n"
     "                   the tables\n"
+    "  export-onnx MANIFEST  exported programs and TensorRT's regions of them "
+    "as\n"
+    "                   ONNX, with calls, into --keep FOLDER\n"
     "  export-pte MANIFEST|N  exported or generated programs as .pte, with "
     "calls, into\n"
     "                   --keep FOLDER; --delegate NAME takes what it can\n"
@@ -147,6 +152,9 @@ int Main(int argc, char** argv) {
   if (command && command->kind == "pte") {
     return RunPte(command->path, command->keep, command->inline_limit_bytes,
                   command->options);
+  }
+  if (command && command->kind == "export-onnx" && !command->keep.empty()) {
+    return RunExportOnnx(command->path, command->keep, command->options);
   }
   if (command && command->kind == "export-pte" && !command->keep.empty()) {
     // A number stands for so many generated programs.
