@@ -195,11 +195,10 @@ std::string GraphBuilder::Number(DType dtype, double value) {
     case DType::kFloat64:
       tensor.bytes = BytesOf(value);
       break;
-    case DType::kFloat16:
-    case DType::kBFloat16:
-      return Cast(Number(DType::kFloat32, value), dtype);
     default:
-      TENON_UNREACHABLE("a fraction is a number of a floating dtype");
+      TENON_ASSERT(IsFloating(dtype),
+                   "a fraction is a number of a floating dtype");
+      return Cast(Number(DType::kFloat32, value), dtype);
   }
   return Constant(std::move(tensor), dtype);
 }

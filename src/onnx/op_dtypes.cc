@@ -37,6 +37,12 @@ constexpr std::string_view kMoves[] = {
     "QuantizeLinear",
 };
 
+// Those that move float8, too.
+constexpr std::string_view kFloat8Moves[] = {
+    "Cast",           "DequantizeLinear", "Identity", "If",   "Loop",
+    "QuantizeLinear", "Reshape",          "Shape",    "Size",
+};
+
 // On integers engines have them for 32 and 64 bits.
 constexpr std::string_view kArithmetic[] = {
     "Add",       "Sub",        "Mul",         "Div",
@@ -58,6 +64,10 @@ constexpr std::string_view kComparisons[] = {
 }  // namespace
 
 DType ComputeDtype(std::string_view op, DType dtype, bool widen_bfloat16) {
+  if (IsFloating(dtype) && SizeBytes(dtype) == 1) {
+    // float32 holds them all.
+    return IsAmong(kFloat8Moves, op) ? dtype : DType::kFloat32;
+  }
   if (IsAmong(kMoves, op)) return dtype;
   if (dtype == DType::kBFloat16) {
     return widen_bfloat16 ? DType::kFloat32 : dtype;

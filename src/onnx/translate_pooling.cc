@@ -97,6 +97,7 @@ WhyNot MaxPool(Task& t, std::string_view dims) {
 }
 
 WhyNot AveragePool(Task& t, std::string_view dims) {
+  if (!IsFloating(t.dtype())) return "an average of whole numbers";
   Window w;
   if (WhyNot why = ReadWindow(t, DimsOf(dims), &w)) return why;
   GraphBuilder& b = t.build;

@@ -57,6 +57,7 @@ constexpr char kUsage[] =
     "                   those recorded for NAME\n"
     "  ops FOLDER       recorded operator calls against the kernels\n"
     "                   --known FILE lists calls that are known to differ,\n"
+    "                   --keep FOLDER gets each call as an ONNX model,\n"
     "                   --types FILE operators whose results the type rules\n"
     "                   don't say whole\n"
     "options:\n"
@@ -178,8 +179,9 @@ int Main(int argc, char** argv) {
                           command->program);
   }
   if (command && command->kind == "ops") {
-    const auto lists = ReadLists(*command);
+    auto lists = ReadLists(*command);
     if (!lists) return 2;
+    lists->onnx_folder = command->keep;
     return RunOps(command->path, command->options.filter,
                   command->options.verbose, command->options.list, *lists);
   }

@@ -12,6 +12,7 @@
 
 #include "conformance/ops/compare.h"
 #include "conformance/ops/lowered.h"
+#include "conformance/ops/onnx_calls.h"
 #include "conformance/ops/records.h"
 #include "conformance/ops/types.h"
 #include "kernels/kernel.h"
@@ -322,6 +323,11 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
     return 2;
   }
   Counts counts;
+  std::optional<OnnxCalls> onnx;
+  if (!lists.onnx_folder.empty()) {
+    std::filesystem::create_directories(lists.onnx_folder, error);
+    counts.lowered.onnx = &onnx.emplace(lists.onnx_folder);
+  }
   bool readable = true;
   for (const std::string& name : names) {
     if (list) {
@@ -344,6 +350,9 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
         counts.types.complete, counts.types.partial, counts.types.open);
     std::printf("lowered: %d calls agree, %d are refused\n",
                 counts.lowered.agreed, counts.lowered.refused);
+    if (onnx) {
+      std::printf("ONNX: %u calls can't be said\n", onnx->num_refused());
+    }
     std::printf("%d passed, %d failed, %d skipped\n", counts.passed,
                 counts.failed, counts.skipped);
   }
