@@ -224,7 +224,12 @@ std::string GraphBuilder::Constant(TensorValue tensor, DType dtype) {
 std::string GraphBuilder::Cast(const std::string& x, DType dtype) {
   if (this->dtype(x) == dtype) return x;
   const auto to = static_cast<int64_t>(ElementTypeOf(dtype));
-  return Emit("Cast", {x}, {IntAttribute("to", to)}, {&dtype, 1})[0];
+  std::vector<Attribute> attributes = {IntAttribute("to", to)};
+  // What is too large for the one kind that has infinity becomes that.
+  if (dtype == DType::kFloat8E5M2) {
+    attributes.push_back(IntAttribute("saturate", 0));
+  }
+  return Emit("Cast", {x}, std::move(attributes), {&dtype, 1})[0];
 }
 
 std::string GraphBuilder::Size(const std::string& x, int64_t dim) {

@@ -69,6 +69,8 @@ DType ComputeDtype(std::string_view op, DType dtype, bool widen_bfloat16) {
     return IsAmong(kFloat8Moves, op) ? dtype : DType::kFloat32;
   }
   if (IsAmong(kMoves, op)) return dtype;
+  // IsInf got half precision with opset 20.
+  if (op == "IsInf" && SizeBytes(dtype) == 2) return DType::kFloat32;
   if (dtype == DType::kBFloat16) {
     return widen_bfloat16 ? DType::kFloat32 : dtype;
   }

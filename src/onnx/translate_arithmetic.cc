@@ -50,11 +50,11 @@ WhyNot DivideByMode(Task& t, std::string_view) {
   const Arg* mode = t.arg("rounding_mode");
   if (mode == nullptr || mode->kind == ArgKind::kNone) return Binary(t, "Div");
   const DType dtype = t.dtype(), wide = WideDtype(dtype);
-  const std::string a = t.In("self", wide), b = t.In("other", wide);
   if (t.program.view(mode->text) == "floor") {
-    t.Give(FloorDivide(t.build, a, b));
+    t.Give(FloorDivide(t.build, t.In("self", wide), t.In("other", wide)));
   } else {
-    t.Give(TruncDivide(t.build, a, b));
+    // The quotient is rounded before it is cut off.
+    t.Give(TruncDivide(t.build, t.In("self", dtype), t.In("other", dtype)));
   }
   return {};
 }
@@ -118,22 +118,42 @@ WhyNot Power(Task& t, std::string_view) {
   return {};
 }
 
-// The angle of (x, y) = (other, self) in (-pi, pi], by the quadrant.
+// Whether a number has a sign, be it that of zero.
+std::string IsNegative(GraphBuilder& b, const std::string& x) {
+  const std::string zero = b.Number(b.dtype(x), int64_t{0});
+  const std::string is_minus_zero =
+      b.Add("And", {b.Add("Equal", {x, zero}),
+                    b.Add("Less", {b.Add("Reciprocal", {x}), zero})});
+  return b.Add("Or", {b.Add("Less", {x, zero}), is_minus_zero});
+}
+
+// The angle of (x, y) = (other, self) in [-pi, pi], as C has it: by the
+// quadrant, which the signs of zeros decide, too.
 WhyNot Atan2(Task& t, std::string_view) {
   const DType wide = WideDtype(t.dtype());
   GraphBuilder& b = t.build;
-  const std::string y = t.In("self", wide), x = t.In("other", wide);
+  std::string y = t.In("self", wide), x = t.In("other", wide);
   const std::string zero = b.Number(wide, int64_t{0});
-  const std::string pi = b.Number(wide, M_PI), half = b.Number(wide, M_PI / 2);
-  const std::string base = b.Add("Atan", {b.Add("Div", {y, x})});
+  // Of two infinities only the signs count.
+  const std::string are_infinite =
+      b.Add("And", {b.Add("IsInf", {y}), b.Add("IsInf", {x})});
+  y = b.Where(are_infinite, b.Add("Sign", {y}), y);
+  x = b.Where(are_infinite, b.Add("Sign", {x}), x);
+  const auto signed_by_y = [&](double angle) {
+    return b.Where(IsNegative(b, y), b.Number(wide, -angle),
+                   b.Number(wide, angle));
+  };
+  const std::string is_left = IsNegative(b, x);
+  const std::string slope = b.Add("Atan", {b.Add("Div", {y, x})});
   const std::string turned =
-      b.Where(b.Add("Less", {y, zero}), b.Add("Sub", {base, pi}),
-              b.Add("Add", {base, pi}));
+      b.Where(is_left, b.Add("Add", {slope, signed_by_y(M_PI)}), slope);
+  const std::string flat = b.Where(is_left, signed_by_y(M_PI), y);
   const std::string upright =
-      b.Where(b.Add("Less", {y, zero}), b.Add("Neg", {half}),
-              b.Where(b.Add("Greater", {y, zero}), half, zero));
-  const std::string beside = b.Where(b.Add("Less", {x, zero}), turned, base);
-  t.Give(b.Where(b.Add("Equal", {x, zero}), upright, beside));
+      b.Where(b.Add("Equal", {x, zero}), signed_by_y(M_PI / 2), turned);
+  const std::string angle = b.Where(b.Add("Equal", {y, zero}), flat, upright);
+  const std::string nan = b.Add("Add", {y, x});
+  t.Give(b.Where(b.Add("Or", {b.Add("IsNaN", {y}), b.Add("IsNaN", {x})}), nan,
+                 angle));
   return {};
 }
 

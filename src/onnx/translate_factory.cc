@@ -43,7 +43,8 @@ WhyNot CopyOf(Task& t, std::string_view) {
 // Bounds are cut to the dtype before they are counted from, so for whole
 // numbers they must be whole.
 WhyNot Arange(Task& t, std::string_view) {
-  const DType dtype = t.dtype(), wide = WideDtype(dtype);
+  const DType dtype = t.dtype();
+  const DType wide = IsFloating(dtype) ? WideDtype(dtype) : DType::kInt64;
   const bool has_start = t.arg("start") != nullptr;
   for (const std::string_view p : {"start", "end", "step"}) {
     if (t.arg(p) == nullptr) continue;
@@ -56,7 +57,22 @@ WhyNot Arange(Task& t, std::string_view) {
   const std::string step = t.arg("step") != nullptr
                                ? t.In("step", wide)
                                : t.build.Number(wide, int64_t{1});
-  t.Give(t.build.Add("Range", {start, t.In("end", wide), step}));
+  const auto count = LiteralSize(t.type(), 0);
+  if (!IsFloating(dtype) || !count) {
+    t.Give(t.build.Add("Range", {start, t.In("end", wide), step}));
+    return {};
+  }
+  // PyTorch counts and multiplies in float64, or the range would end
+  // elsewhere.
+  GraphBuilder& b = t.build;
+  const DType exact = DType::kFloat64;
+  const std::string places =
+      b.Cast(b.Add("Range", {b.Int(0), b.Int(*count), b.Int(1)}), exact);
+  const std::string from =
+      has_start ? t.In("start", exact) : b.Number(exact, int64_t{0});
+  const std::string by = t.arg("step") != nullptr ? t.In("step", exact)
+                                                  : b.Number(exact, int64_t{1});
+  t.Give(b.Add("Add", {b.Add("Mul", {places, by}), from}));
   return {};
 }
 

@@ -7,7 +7,7 @@ namespace tenon::onnx {
 namespace {
 
 WhyNot Embedding(Task& t, std::string_view) {
-  t.Give(t.build.Add("Gather", {t.In("weight"), t.In("indices")},
+  t.Give(t.build.Add("Gather", {t.In("weight"), t.In("indices", DType::kInt64)},
                      {IntAttribute("axis", 0)}));
   return {};
 }
@@ -15,7 +15,7 @@ WhyNot Embedding(Task& t, std::string_view) {
 WhyNot IndexSelect(Task& t, std::string_view) {
   std::string x = t.In("self");
   const int64_t rank = t.rank("self");
-  std::string index = t.In("index");
+  std::string index = t.In("index", DType::kInt64);
   // A place of rank 0 selects one element, whose dimension stays.
   if (t.rank("index") == 0) index = t.build.Reshape(index, {1});
   if (rank == 0) x = t.build.Reshape(x, {1});
@@ -41,10 +41,11 @@ WhyNot Index(Task& t, std::string_view) {
 }
 
 WhyNot GatherAlong(Task& t, std::string_view) {
-  if (t.rank("self") == 0 || t.rank("index") == 0) {
-    return "a tensor of rank 0";
+  if (t.rank("self") == 0 || t.rank("index") != t.rank("self")) {
+    return "places of another rank";
   }
-  t.Give(t.build.Add("GatherElements", {t.In("self"), t.In("index")},
+  t.Give(t.build.Add("GatherElements",
+                     {t.In("self"), t.In("index", DType::kInt64)},
                      {IntAttribute("axis", t.Dim("dim", t.rank("self")))}));
   return {};
 }

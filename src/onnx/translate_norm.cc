@@ -43,6 +43,31 @@ WhyNot BatchNorm(Task& t, std::string_view) {
   return {};
 }
 
+// In float64, step by step: ONNX's operator computes statistics in float32.
+WhyNot ExactLayerNorm(Task& t, int64_t count, double eps) {
+  GraphBuilder& b = t.build;
+  const DType dtype = DType::kFloat64;
+  std::vector<int64_t> last;
+  for (int64_t d = -count; d < 0; ++d) last.push_back(d);
+  const auto mean_of = [&](const std::string& x) {
+    return b.Add("ReduceMean", {x, b.Ints(last)},
+                 {IntAttribute("keepdims", 1)});
+  };
+  const std::string x = t.In("input");
+  const std::string mean = mean_of(x), off = b.Add("Sub", {x, mean});
+  const std::string variance = mean_of(b.Add("Mul", {off, off}));
+  const std::string rate =
+      b.Add("Reciprocal",
+            {b.Add("Sqrt", {b.Add("Add", {variance, b.Number(dtype, eps)})})});
+  std::string y = b.Add("Mul", {off, rate});
+  if (t.Has("weight")) y = b.Add("Mul", {y, t.In("weight", dtype)});
+  if (t.Has("bias")) y = b.Add("Add", {y, t.In("bias", dtype)});
+  t.Give(0, y);
+  if (t.num_results() > 1) t.Give(1, mean);
+  if (t.num_results() > 2) t.Give(2, rate);
+  return {};
+}
+
 // Over the last dimensions; the statistics keep them with size 1, as
 // PyTorch's do.
 WhyNot LayerNorm(Task& t, std::string_view) {
@@ -52,6 +77,7 @@ WhyNot LayerNorm(Task& t, std::string_view) {
   const auto count = static_cast<int64_t>(t.Items("normalized_shape").size());
   if (count == 0) return "a norm over no dimension";
   const DType dtype = t.dtype(), wide = WideDtype(dtype);
+  if (dtype == DType::kFloat64) return ExactLayerNorm(t, count, *eps);
   std::vector<std::string> operands = {t.In("input", wide)};
   if (t.Has("weight")) {
     operands.push_back(t.In("weight", wide));
@@ -83,6 +109,9 @@ WhyNot GroupNorm(Task& t, std::string_view) {
   const auto eps = t.read.Number("eps");
   const auto groups = t.read.Int("group");
   if (!eps || !groups) return "a parameter that is computed";
+  for (const SymInt& s : t.TypeOf("input").sizes) {
+    if (s.is_literal() && s.value == 0) return "an empty tensor";
+  }
   const DType wide = WideDtype(t.dtype());
   const std::string x = t.In("input", wide);
   const std::string rows = b.Add("Reshape", {x, b.Ints({0, *groups, -1})});

@@ -66,6 +66,14 @@ struct Wide {
   std::string x;
 };
 
+// Of NaN 0.
+WhyNot Sign(Task& t, std::string_view onnx) {
+  if (!IsFloating(t.dtype())) return Same(t, onnx);
+  const Wide w(t);
+  t.Give(w.b.Where(w.Add("IsNaN", w.x), w.Number(0), w.Add(onnx, w.x)));
+  return {};
+}
+
 WhyNot Rsqrt(Task& t, std::string_view) {
   const Wide w(t);
   t.Give(w.Add("Reciprocal", w.Add("Sqrt", w.x)));
@@ -112,7 +120,10 @@ WhyNot Logit(Task& t, std::string_view) {
   if (t.Has("eps")) {
     const auto eps = t.read.Number("eps");
     if (!eps) return "an eps that is computed";
-    x = w.b.Add("Clip", {x, w.Number(*eps), w.Number(1 - *eps)});
+    // Where the bounds contradict each other, either may be what is given.
+    const std::string low = w.Number(*eps), high = w.Number(1 - *eps);
+    x = w.b.Where(w.Add("Less", x, low), low,
+                  w.b.Where(w.Add("Greater", x, high), high, x));
   }
   t.Give(w.Add("Log", w.Add("Div", x, w.Add("Sub", w.Number(1), x))));
   return {};
@@ -176,7 +187,9 @@ WhyNot Glu(Task& t, std::string_view) {
 // Bounds, of which either may be left out. NaN stays NaN, and the upper bound
 // wins where they contradict each other, which Clip leaves open.
 WhyNot Bounded(Task& t, std::string_view low, std::string_view high) {
-  const DType dtype = t.dtype();
+  DType dtype = t.dtype();
+  // A bound may lie outside of what a byte or a short holds.
+  if (IsIntegral(dtype) && SizeBytes(dtype) < 4) dtype = DType::kInt64;
   std::string x = t.In("self", dtype);
   if (t.Has(low)) x = t.build.Add("Max", {x, t.In(low, dtype)});
   if (t.Has(high)) x = t.build.Add("Min", {x, t.In(high, dtype)});
@@ -193,7 +206,7 @@ WhyNot IsSomething(Task& t, std::string_view onnx) {
   const DType dtype = t.DtypeOf("self");
   // Whole numbers are never infinite nor NaN.
   const std::string x =
-      t.In("self", IsFloating(dtype) ? dtype : DType::kFloat32);
+      t.In("self", IsFloating(dtype) ? WideDtype(dtype) : DType::kFloat32);
   t.Give(t.build.Add(onnx, {x}));
   return {};
 }
@@ -245,7 +258,7 @@ constexpr Translation kTable[] = {
     {"aten.sigmoid.default", Same, "Sigmoid"},
     {"aten.abs.default", Same, "Abs"},
     {"aten.neg.default", Same, "Neg"},
-    {"aten.sign.default", Same, "Sign"},
+    {"aten.sign.default", Sign, "Sign"},
     {"aten.relu.default", Same, "Relu"},
     {"aten.ceil.default", Rounded, "Ceil"},
     {"aten.floor.default", Rounded, "Floor"},

@@ -69,6 +69,7 @@ size_t DimsOf(std::string_view text) {
 }
 
 WhyNot MaxPool(Task& t, std::string_view dims) {
+  if (!IsFloating(t.dtype())) return "a maximum of whole numbers";
   Window w;
   if (WhyNot why = ReadWindow(t, DimsOf(dims), &w)) return why;
   GraphBuilder& b = t.build;

@@ -1,4 +1,5 @@
 // Reductions over some dimensions, or all.
+#include <limits>
 #include <numeric>
 
 #include "onnx/task.h"
@@ -9,10 +10,12 @@ namespace {
 // The dimensions that are reduced: none given, or an empty list, is all.
 std::vector<int64_t> ReducedDims(const Task& t) {
   const int64_t rank = t.rank("self");
+  if (rank == 0) return {};
   auto dims = t.program.schema(t.node)->FindArg("dim") < 0
                   ? std::nullopt
                   : t.Dims("dim", rank);
-  if (!dims || dims->empty()) {
+  const bool is_listed = t.program.op_name(t.node).ends_with(".dims");
+  if (!dims || (dims->empty() && !is_listed)) {
     dims.emplace(static_cast<size_t>(rank));
     std::iota(dims->begin(), dims->end(), 0);
   }
@@ -25,16 +28,62 @@ bool KeepsDims(const Task& t) {
 }
 
 // Of a tensor of rank 0 the tensor itself: its one dimension isn't there.
+// So is what an empty list of `any` and `all` leaves.
 std::string Reduce(Task& t, std::string_view onnx, const std::string& x,
                    bool keeps) {
-  if (t.rank("self") == 0) return x;
+  if (ReducedDims(t).empty()) return x;
   return t.build.Add(onnx, {x, t.build.Ints(ReducedDims(t))},
                      {IntAttribute("keepdims", keeps ? 1 : 0)});
 }
 
-WhyNot Reduction(Task& t, std::string_view onnx) {
+// Whether nothing is reduced, as far as the program says.
+bool IsOfNothing(const Task& t) {
+  for (const int64_t d : ReducedDims(t)) {
+    if (LiteralSize(t.TypeOf("self"), d) == 0) return true;
+  }
+  return false;
+}
+
+WhyNot Sum(Task& t, std::string_view onnx) {
   const DType wide = WideDtype(t.dtype());
   t.Give(Reduce(t, onnx, t.In("self", wide), KeepsDims(t)));
+  return {};
+}
+
+// The mean of nothing is NaN.
+std::string MeanOf(Task& t, const std::string& x, bool keeps) {
+  if (!IsOfNothing(t)) return Reduce(t, "ReduceMean", x, keeps);
+  GraphBuilder& b = t.build;
+  return b.Add("Div", {Reduce(t, "ReduceSum", x, keeps),
+                       b.Number(b.dtype(x), int64_t{0})});
+}
+
+WhyNot Mean(Task& t, std::string_view) {
+  t.Give(MeanOf(t, t.In("self", WideDtype(t.dtype())), KeepsDims(t)));
+  return {};
+}
+
+// 1 where a number is NaN, of its dtype.
+std::string NanMarks(Task& t, const std::string& x) {
+  return t.build.Cast(t.build.Add("IsNaN", {x}), t.build.dtype(x));
+}
+
+// Of what has a NaN the extremum is NaN, which ONNX leaves open.
+std::string ExtremumOf(Task& t, std::string_view onnx, const std::string& x,
+                       bool keeps) {
+  GraphBuilder& b = t.build;
+  const std::string extremum = Reduce(t, onnx, x, keeps);
+  const DType dtype = b.dtype(x);
+  if (!IsFloating(dtype) || t.rank("self") == 0) return extremum;
+  const std::string has_nan =
+      b.Cast(Reduce(t, "ReduceMax", NanMarks(t, x), keeps), DType::kBool);
+  return b.Where(has_nan,
+                 b.Number(dtype, std::numeric_limits<double>::quiet_NaN()),
+                 extremum);
+}
+
+WhyNot Extremum(Task& t, std::string_view onnx) {
+  t.Give(ExtremumOf(t, onnx, t.In("self"), KeepsDims(t)));
   return {};
 }
 
@@ -56,9 +105,19 @@ WhyNot All(Task& t, std::string_view) {
 
 // The place of the first extremum along a dimension. Engines have no ArgMax of
 // int64, but TopK, which prefers the first, too.
-std::string ArgExtremum(Task& t, std::string_view onnx, const std::string& x,
+// The first NaN is it where there is one.
+std::string ArgExtremum(Task& t, std::string_view onnx, std::string x,
                         int64_t dim, bool keeps) {
   GraphBuilder& b = t.build;
+  if (IsFloating(b.dtype(x))) {
+    std::string marks = NanMarks(t, x);
+    const std::string has_nan =
+        b.Cast(b.Add("ReduceMax", {marks, b.Ints({dim})},
+                     {IntAttribute("keepdims", 1)}),
+               DType::kBool);
+    if (onnx == "ArgMin") marks = b.Add("Neg", {marks});
+    x = b.Where(has_nan, marks, x);
+  }
   if (b.dtype(x) != DType::kInt64) {
     return b.Add(
         onnx, {x},
@@ -99,7 +158,7 @@ WhyNot ExtremumAlong(Task& t, std::string_view onnx) {
     return {};
   }
   const int64_t dim = t.Dim("dim", t.rank("self"));
-  t.Give(0, Reduce(t, onnx, x, KeepsDims(t)));
+  t.Give(0, ExtremumOf(t, onnx, x, KeepsDims(t)));
   t.Give(1, ArgExtremum(t, onnx == "ReduceMax" ? "ArgMax" : "ArgMin", x, dim,
                         KeepsDims(t)));
   return {};
@@ -138,7 +197,7 @@ WhyNot Variance(Task& t, std::string_view what) {
     if (!given) return "a correction that is computed";
     correction = *given;
   }
-  std::string mean = Reduce(t, "ReduceMean", x, true);
+  const std::string mean = MeanOf(t, x, true);
   const std::string off = b.Add("Sub", {x, mean});
   const std::string sum =
       Reduce(t, "ReduceSum", b.Add("Mul", {off, off}), KeepsDims(t));
@@ -149,7 +208,7 @@ WhyNot Variance(Task& t, std::string_view what) {
   if (what == "std") out = b.Add("Sqrt", {out});
   t.Give(0, out);
   if (what == "var_mean") {
-    t.Give(1, Reduce(t, "ReduceMean", x, KeepsDims(t)));
+    t.Give(1, MeanOf(t, x, KeepsDims(t)));
   }
   return {};
 }
@@ -193,16 +252,16 @@ WhyNot Sort(Task& t, std::string_view) {
 }
 
 constexpr Translation kTable[] = {
-    {"aten.sum.default", Reduction, "ReduceSum"},
-    {"aten.sum.dim_IntList", Reduction, "ReduceSum"},
-    {"aten.mean.default", Reduction, "ReduceMean"},
-    {"aten.mean.dim", Reduction, "ReduceMean"},
-    {"aten.prod.default", Reduction, "ReduceProd"},
-    {"aten.prod.dim_int", Reduction, "ReduceProd"},
-    {"aten.amax.default", Reduction, "ReduceMax"},
-    {"aten.amin.default", Reduction, "ReduceMin"},
-    {"aten.max.default", Reduction, "ReduceMax"},
-    {"aten.min.default", Reduction, "ReduceMin"},
+    {"aten.sum.default", Sum, "ReduceSum"},
+    {"aten.sum.dim_IntList", Sum, "ReduceSum"},
+    {"aten.mean.default", Mean},
+    {"aten.mean.dim", Mean},
+    {"aten.prod.default", Sum, "ReduceProd"},
+    {"aten.prod.dim_int", Sum, "ReduceProd"},
+    {"aten.amax.default", Extremum, "ReduceMax"},
+    {"aten.amin.default", Extremum, "ReduceMin"},
+    {"aten.max.default", Extremum, "ReduceMax"},
+    {"aten.min.default", Extremum, "ReduceMin"},
     {"aten.any.default", Any},
     {"aten.any.dim", Any},
     {"aten.any.dims", Any},

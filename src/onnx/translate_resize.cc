@@ -11,6 +11,7 @@ WhyNot Resize(Task& t, std::string_view mode) {
   const auto rank = t.rank(t.arg("input") != nullptr ? "input" : "self");
   const std::string x = t.In(t.arg("input") != nullptr ? "input" : "self");
   const bool is_nearest = mode == "nearest";
+  if (!is_nearest && !IsFloating(t.dtype())) return "bytes between bytes";
   const bool aligns =
       !is_nearest && t.read.Bool("align_corners").value_or(false);
   std::vector<Attribute> attributes = {
@@ -19,7 +20,6 @@ WhyNot Resize(Task& t, std::string_view mode) {
                                                       : aligns ? "align_corners"
                                                                : "half_pixel")};
   if (is_nearest) attributes.push_back(TextAttribute("nearest_mode", "floor"));
-  if (mode == "antialias") attributes.push_back(IntAttribute("antialias", 1));
   std::vector<double> factors;
   if (t.program.schema(t.node)->FindArg("scale_factors") >= 0 &&
       t.Has("scale_factors")) {
@@ -27,6 +27,19 @@ WhyNot Resize(Task& t, std::string_view mode) {
       if (a.kind != ArgKind::kFloat) return "a factor that is computed";
       factors.push_back(a.f);
     }
+  }
+  if (!factors.empty() && aligns) {
+    // The corners decide, so the factors only say how many there are.
+    std::string sizes = b.Slice(b.Shape(x), 0, 0, 2);
+    std::vector<std::string> parts = {sizes};
+    for (int64_t d = 2; d < rank; ++d) {
+      const auto size = LiteralSize(t.type(), d);
+      if (!size) return "factors of a size that varies, with aligned corners";
+      parts.push_back(b.Ints({*size}));
+    }
+    sizes = b.Add("Concat", parts, {IntAttribute("axis", 0)});
+    t.Give(b.Add("Resize", {x, "", "", sizes}, attributes));
+    return {};
   }
   if (!factors.empty()) {
     TensorValue scales;
@@ -76,7 +89,6 @@ constexpr Translation kTable[] = {
     {"aten.upsample_nearest2d.default", Resize, "nearest"},
     {"aten.upsample_bilinear2d.vec", Resize, "linear"},
     {"aten.upsample_bilinear2d.default", Resize, "linear"},
-    {"aten._upsample_bilinear2d_aa.default", Resize, "antialias"},
     {"aten.grid_sampler_2d.default", GridSample},
 };
 

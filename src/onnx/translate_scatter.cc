@@ -64,7 +64,8 @@ WhyNot IndexPut(Task& t, std::string_view) {
   const auto accumulate = t.read.Bool("accumulate");
   if (!accumulate) return "accumulate that is computed";
   const std::vector<int64_t> front = list.FrontOrder();
-  const std::string x = b.Transpose(t.In("self"), front);
+  const DType dtype = *accumulate ? WideDtype(t.dtype()) : t.dtype();
+  const std::string x = b.Transpose(t.In("self", dtype), front);
   const std::string places = JoinPlaces(b, list);
   // The values are spread to what indexing would give, and then ordered as the
   // rows are.
@@ -75,7 +76,7 @@ WhyNot IndexPut(Task& t, std::string_view) {
     inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   }
   const std::string values = b.Add(
-      "Expand", {t.In("values", t.dtype()), b.Shape(b.Transpose(old, order))});
+      "Expand", {t.In("values", dtype), b.Shape(b.Transpose(old, order))});
   std::vector<Attribute> attributes;
   if (*accumulate) attributes.push_back(TextAttribute("reduction", "add"));
   const std::string y =
@@ -92,25 +93,28 @@ WhyNot IndexPut(Task& t, std::string_view) {
 WhyNot ScatterWith(Task& t, std::string_view reduction) {
   GraphBuilder& b = t.build;
   const int64_t rank = t.rank("self");
-  if (rank == 0 || t.rank("index") == 0) return "a tensor of rank 0";
-  const std::string index = t.In("index");
+  if (rank == 0 || t.rank("index") != rank) return "places of another rank";
+  const std::string index = t.In("index", DType::kInt64);
+  // Engines add and compare in float32.
+  const DType dtype = reduction.empty() ? t.dtype() : WideDtype(t.dtype());
   std::string source;
   if (t.arg("src") != nullptr) {
     // Of a larger source only the part counts that the index covers.
     std::vector<int64_t> axes(static_cast<size_t>(rank));
     std::iota(axes.begin(), axes.end(), 0);
-    source = b.Add("Slice", {t.In("src", t.dtype()),
+    source = b.Add("Slice", {t.In("src", dtype),
                              b.Ints(std::vector<int64_t>(axes.size(), 0)),
                              b.Shape(index), b.Ints(axes)});
   } else {
-    source = b.Add("Expand", {t.In("value", t.dtype()), b.Shape(index)});
+    source = b.Add("Expand", {t.In("value", dtype), b.Shape(index)});
   }
   std::vector<Attribute> attributes = {
       IntAttribute("axis", t.Dim("dim", rank))};
   if (!reduction.empty()) {
     attributes.push_back(TextAttribute("reduction", std::string(reduction)));
   }
-  t.Give(b.Add("ScatterElements", {t.In("self"), index, source}, attributes));
+  t.Give(b.Add("ScatterElements", {t.In("self", dtype), index, source},
+               attributes));
   return {};
 }
 

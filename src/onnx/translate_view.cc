@@ -1,5 +1,6 @@
 // Other sizes, orders and parts of the same elements. Values are copies of each
 // other here, never views.
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -214,6 +215,21 @@ WhyNot Padded(Task& t, std::string_view mode) {
     if (!pad[i + 1].is_value()) literals[rank + d] = pad[i + 1].i;
     begins[d] = t.Int1d(pad[i]);
     ends[d] = t.Int1d(pad[i + 1]);
+  }
+  if (mode != "constant" && is_literal) {
+    // What is cut off was there when the rest was read.
+    std::vector<int64_t> cut = literals;
+    for (size_t i = 0; i < cut.size(); ++i) {
+      cut[i] = std::min<int64_t>(cut[i], 0);
+      literals[i] = std::max<int64_t>(literals[i], 0);
+    }
+    const std::string padded =
+        b.Add("Pad", {t.In("self"), b.Ints(literals)},
+              {TextAttribute("mode", std::string(mode))});
+    const bool is_cut =
+        std::any_of(cut.begin(), cut.end(), [](int64_t c) { return c != 0; });
+    t.Give(is_cut ? b.Add("Pad", {padded, b.Ints(cut)}) : padded);
+    return {};
   }
   std::string pads = b.Ints(literals);
   if (!is_literal) {

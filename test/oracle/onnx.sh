@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # What ONNX's checker and ONNX Runtime say of the models that Tenon exports.
 #
-#   test/oracle/onnx.sh BUILD SHARED [MANIFEST...]
+#   test/oracle/onnx.sh BUILD SHARED [MANIFEST|ops...]
 #
 # Exports every program of the corpus (or of the manifests named) to ONNX, as a
-# whole and each region that the TensorRT backend takes. onnx.checker has to
+# whole and each region that the TensorRT backend takes; with the word ops each
+# recorded operator call, too. onnx.checker has to
 # accept every model with full check, and ONNX Runtime to compute what PyTorch
 # recorded, or, for a region, what the reference executor gives. What Tenon
 # refuses is counted by reason. Ends with "N passed, N failed".
@@ -15,7 +16,7 @@ shared=$(realpath "$2")
 shift 2
 manifests=("$@")
 if [ ${#manifests[@]} -eq 0 ]; then
-  manifests=("$shared"/corpus/pt2/*/manifest.json)
+  manifests=("$shared"/corpus/pt2/*/manifest.json ops)
 fi
 python=$("$shared/oracle/setup.sh" torch) || exit 1
 work=$(mktemp -d)
@@ -25,11 +26,18 @@ passed=0
 failed=0
 for manifest in "${manifests[@]}"; do
   name=$(basename "$(dirname "$manifest")")
+  [ "$manifest" = ops ] && name=ops
   [ "$name" = broken ] && continue
   echo "== $name"
   mkdir "$work/$name"
-  "$build/conformance" export-onnx "$manifest" --keep "$work/$name" \
-    >"$work/lines"
+  if [ "$name" = ops ]; then
+    "$build/conformance" ops "$shared/ops/vectors" --keep "$work/$name" \
+      --known "$here/../conformance/ops_known_failures.tsv" >/dev/null
+    : >"$work/lines"
+  else
+    "$build/conformance" export-onnx "$manifest" --keep "$work/$name" \
+      >"$work/lines"
+  fi
   "$python" "$here/run_onnx.py" "$work/$name" "$work/lines" |
     tee "$work/verdict"
   read -r p f < <(tail -n 1 "$work/verdict" | awk '{print $1, $3}')
