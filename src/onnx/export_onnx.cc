@@ -30,7 +30,7 @@ Expected<OnnxExportReport> ExportOnnx(
   onnx::TranslateOptions named = options;
   const std::string data_path = path + ".data";
   named.data_name = data_path.substr(data_path.rfind('/') + 1);
-  TENON_ASSIGN(const onnx::Translated translated,
+  TENON_ASSIGN(onnx::Translated translated,
                onnx::TranslateProgram(program, known, named, diags));
   const std::string bytes = onnx::WriteModel(translated.model);
   if (bytes.size() > onnx::kMaxModelBytes) {
@@ -58,6 +58,7 @@ Expected<OnnxExportReport> ExportOnnx(
   report.inputs = translated.inputs;
   report.outputs = translated.outputs;
   report.notes = translated.notes;
+  report.model = std::move(translated.model);
   return report;
 }
 

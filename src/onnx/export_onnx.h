@@ -13,6 +13,7 @@
 namespace tenon {
 
 struct OnnxExportReport {
+  onnx::Model model;  // without the bytes of the data file
   int64_t opset = 0;
   uint64_t num_nodes = 0;
   uint64_t model_bytes = 0, data_bytes = 0;

@@ -291,7 +291,7 @@ class ModelReader {
           }
         }));
     if (location == kLocationExternal) out->external = std::move(external);
-    return {};
+    return NeedType(out->type, out->name);
   }
 
   Status ReadExternal(Bytes bytes, ExternalData* out) {
@@ -318,16 +318,22 @@ class ModelReader {
   Status Read(Bytes bytes, ValueInfo* out) {
     return EachField(
         bytes, "ValueInfoProto", [&](const ProtoField& f) -> Status {
-          if (f.number == field::kValueName) return Text(f, &out->name);
-          if (f.number != field::kValueType || !IsBytes(f)) return Unknown(f);
-          return EachField(
-              f.bytes, "TypeProto", [&](const ProtoField& type) -> Status {
-                if (type.number != field::kTypeTensor || !IsBytes(type)) {
-                  return Unknown(type);
-                }
-                return ReadTensorType(type.bytes, out);
-              });
-        });
+      if (f.number == field::kValueName) return Text(f, &out->name);
+      if (f.number != field::kValueType || !IsBytes(f)) return Unknown(f);
+      return EachField(
+          f.bytes, "TypeProto", [&](const ProtoField& type) -> Status {
+            if (type.number != field::kTypeTensor || !IsBytes(type)) {
+              return Unknown(type);
+            }
+            return ReadTensorType(type.bytes, out);
+          });
+        }));
+    return NeedType(out->type, out->name);
+  }
+
+  Status NeedType(ElementType type, const std::string& name) {
+    if (type != ElementType::kUndefined) return {};
+    return Fail() << "'" << name << "' has no element type";
   }
 
   Status ReadTensorType(Bytes bytes, ValueInfo* out) {
