@@ -17,7 +17,7 @@ constexpr const Verb* kVerbs[] = {
     &kSizeVerb, &kGenVerb,   &kRuleVerb,
 };
 
-constexpr size_t kSummaryColumn = 13;
+constexpr size_t kSummaryColumn = 14;
 
 std::string GeneralHelp() {
   std::string out =

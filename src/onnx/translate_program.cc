@@ -66,10 +66,16 @@ class ProgramTranslator {
 
   Expected<Translated> Run(const std::vector<KnownInput>& known) {
     const auto& inputs = program_.root().inputs;
+    // What folding computed came in as inputs, too, so positions moved.
+    uint32_t num_user = 0;
     for (uint32_t i = 0; i < inputs.size(); ++i) {
+      const bool is_user =
+          program_.signature.inputs[i].kind == InputKind::kUserInput;
+      const uint32_t user = num_user;
+      if (is_user) ++num_user;
       const auto at = std::find_if(known.begin(), known.end(),
-                                   [&](auto& k) { return k.input == i; });
-      if (at != known.end()) {
+                                   [&](auto& k) { return k.input == user; });
+      if (is_user && at != known.end()) {
         AddWeight(inputs[i], at->tensor);
       } else {
         TENON_TRY(AddInput(i));

@@ -38,7 +38,7 @@ struct TranslateOptions {
 
 // An input of a region whose value is known.
 struct KnownInput {
-  uint32_t input = 0;
+  uint32_t input = 0;  // among the user inputs, which all of a region's are
   Tensor tensor;
 };
 

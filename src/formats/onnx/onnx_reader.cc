@@ -316,19 +316,20 @@ class ModelReader {
   }
 
   Status Read(Bytes bytes, ValueInfo* out) {
-    return EachField(
-        bytes, "ValueInfoProto", [&](const ProtoField& f) -> Status {
-      if (f.number == field::kValueName) return Text(f, &out->name);
-      if (f.number != field::kValueType || !IsBytes(f)) return Unknown(f);
-      return EachField(
-          f.bytes, "TypeProto", [&](const ProtoField& type) -> Status {
-            if (type.number != field::kTypeTensor || !IsBytes(type)) {
-              return Unknown(type);
-            }
-            return ReadTensorType(type.bytes, out);
-          });
+    TENON_TRY(
+        EachField(bytes, "ValueInfoProto", [&](const ProtoField& f) -> Status {
+          if (f.number == field::kValueName) return Text(f, &out->name);
+          if (f.number != field::kValueType || !IsBytes(f)) return Unknown(f);
+          return ReadType(f.bytes, out);
         }));
     return NeedType(out->type, out->name);
+  }
+
+  Status ReadType(Bytes bytes, ValueInfo* out) {
+    return EachField(bytes, "TypeProto", [&](const ProtoField& f) -> Status {
+      if (f.number != field::kTypeTensor || !IsBytes(f)) return Unknown(f);
+      return ReadTensorType(f.bytes, out);
+    });
   }
 
   Status NeedType(ElementType type, const std::string& name) {

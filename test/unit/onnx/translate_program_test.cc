@@ -118,6 +118,24 @@ graph @main(%a : f32[32, 32] = parameter "a", %b : f32[32, 32] = parameter "b", 
   }
 }
 
+// What is folded becomes an input in front of them.
+TEST(TranslateProgram, KnownInputsAreCountedAmongTheRegionsOwn) {
+  Diagnostics diags;
+  const Program region = Parse(R"(graph @main(%w : f32[3], %x : f32[3]) {
+  %i : i64[3] = aten.arange.default(3)
+  %f : f32[3] = aten._to_copy.default(%i, dtype: f32)
+  %a : f32[3] = aten.add.Tensor(%x, %f)
+  %y : f32[3] = aten.mul.Tensor(%a, %w)
+  return (%y)
+}
+)");
+  const Tensor w = Tensor::Zeros(DType::kFloat32, {3});
+  const auto out = TranslateProgram(region, {{0, w}}, {}, diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  ASSERT_EQ(out->inputs.size(), 1u);
+  EXPECT_EQ(out->inputs[0].user, 1u);
+}
+
 TEST(TranslateProgram, NodesWithoutTranslationAreNamedAllTogether) {
   Diagnostics diags;
   EXPECT_FALSE(Translate(R"(graph @main(%x : f32[4]) {
