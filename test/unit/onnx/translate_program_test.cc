@@ -123,8 +123,7 @@ TEST(TranslateProgram, KnownInputsAreCountedAmongTheRegionsOwn) {
   Diagnostics diags;
   const Program region = Parse(R"(graph @main(%w : f32[3], %x : f32[3]) {
   %i : i64[3] = aten.arange.default(3)
-  %f : f32[3] = aten._to_copy.default(%i, dtype: f32)
-  %a : f32[3] = aten.add.Tensor(%x, %f)
+  %a : f32[3] = aten.add.Tensor(%x, %i)
   %y : f32[3] = aten.mul.Tensor(%a, %w)
   return (%y)
 }
