@@ -86,6 +86,10 @@ class ProgramTranslator {
       return Refuse(untranslated);
     }
     TENON_TRY(AddOutputs());
+    if (out_.outputs.empty()) {
+      return Fail() << "the program gives neither tensors nor numbers, and a "
+                       "model has to give something";
+    }
     Graph& graph = build_.main();
     graph.name = "main";
     RemoveUnread(&graph);

@@ -25,7 +25,8 @@ from run_exported import differ, read_arrays  # noqa: E402
 
 TIMEOUT_S = 300
 NAMES = {"BF16": "bfloat16", "F8_E4M3": "float8_e4m3fn",
-         "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu"}
+         "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
+         "F8_E4M3FNUZ": "float8_e4m3fnuz", "F8_E5M2FNUZ": "float8_e5m2fnuz"}
 NO_KERNEL = re.compile("NOT_IMPLEMENTED|Could not find an implementation")
 
 
@@ -47,7 +48,9 @@ def from_array(array):
     import numpy
     names = {"float64": "F64", "float32": "F32", "float16": "F16",
              "bfloat16": "BF16", "bool": "BOOL", "float8_e4m3fn": "F8_E4M3",
-             "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0"}
+             "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0",
+             "float8_e4m3fnuz": "F8_E4M3FNUZ",
+             "float8_e5m2fnuz": "F8_E5M2FNUZ"}
     name = str(array.dtype)
     dtype = names.get(name) or name[0].upper() + re.sub(r"\D", "", name)
     flat = numpy.ascontiguousarray(array).reshape(-1)

@@ -58,6 +58,9 @@ Expected<CompiledRegion> RecordingBackend::Compile(
   const auto number = static_cast<uint32_t>(regions_.size());
   const std::string path = prefix_.string() + std::to_string(number);
   recorded.name = std::filesystem::path(path).filename();
+  if (region.outputs(Program::kRoot).empty()) {
+    return diags.Error(Rule::kUnsupported) << "nobody reads what it computes";
+  }
   onnx::TranslateOptions onnx_options;
   onnx_options.widen_bfloat16 = true;
   Diagnostics reasons;
