@@ -5,15 +5,23 @@
 #include <string_view>
 
 #include "support/mapped_file.h"
+#include "tensorrt/tensorrt_backend.h"
 
 namespace tenon::tools {
 namespace {
 
+// Those that run here, and TensorRT, which runs elsewhere.
+const Backend* FindNamed(std::string_view name) {
+  const Backend& tensorrt = GetTensorrtBackend();
+  return name == tensorrt.name() ? &tensorrt : FindBackend(name);
+}
+
 Expected<BackendRequest> Find(const std::string& name, Diagnostics& diags) {
   BackendRequest request;
-  request.backend = FindBackend(name);
+  request.backend = FindNamed(name);
   if (request.backend != nullptr) return request;
-  const std::vector<std::string_view> names = AllBackendNames();
+  std::vector<std::string_view> names = AllBackendNames();
+  names.push_back(GetTensorrtBackend().name());
   std::string known = "none";
   for (const std::string_view n : names) known += ", " + std::string(n);
   const std::string_view closest = ClosestName(name, names);

@@ -11,13 +11,13 @@ namespace tenon::tools {
 namespace {
 
 constexpr const Verb* kVerbs[] = {
-    &kInfoVerb, &kScanVerb,  &kVerifyVerb,    &kDisVerb,    &kAsmVerb,
-    &kDiffVerb, &kProveVerb, &kPartitionVerb, &kExportVerb, &kJoinVerb,
-    &kRunVerb,  &kBenchVerb, &kWeightsVerb,   &kStripVerb,  &kSizeVerb,
-    &kGenVerb,  &kRuleVerb,
+    &kInfoVerb, &kScanVerb,  &kVerifyVerb,    &kDisVerb,     &kAsmVerb,
+    &kDiffVerb, &kProveVerb, &kPartitionVerb, &kExportVerb,  &kExportOnnxVerb,
+    &kJoinVerb, &kRunVerb,   &kBenchVerb,     &kWeightsVerb, &kStripVerb,
+    &kSizeVerb, &kGenVerb,   &kRuleVerb,
 };
 
-constexpr size_t kSummaryColumn = 13;
+constexpr size_t kSummaryColumn = 14;
 
 std::string GeneralHelp() {
   std::string out =

@@ -10,6 +10,7 @@ namespace tenon::tools {
 
 // One per file of the same name.
 extern const Verb kInfoVerb;
+extern const Verb kExportOnnxVerb;
 extern const Verb kJoinVerb;
 extern const Verb kVerifyVerb;
 extern const Verb kScanVerb;

@@ -1,8 +1,8 @@
 #include "xnnpack/graph_builder.h"
 
+#include "analysis/node_reader.h"
 #include "support/assert.h"
 #include "support/hash.h"
-#include "xnnpack/node_reader.h"
 
 namespace tenon::xnnpack {
 namespace {

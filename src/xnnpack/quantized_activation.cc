@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "xnnpack/node_reader.h"
+#include "analysis/node_reader.h"
 
 namespace tenon::xnnpack {
 namespace {

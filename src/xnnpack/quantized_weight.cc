@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "xnnpack/node_reader.h"
+#include "analysis/node_reader.h"
 
 namespace tenon::xnnpack {
 namespace {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/node_reader.h"
 #include "backends/backend.h"
 #include "ir/program.h"
 #include "xnnpack/graph_builder.h"
-#include "xnnpack/node_reader.h"
 #include "xnnpack/quantized_weight.h"
 #include "xnnpack/stored_tensor.h"
 

@@ -4,6 +4,7 @@
 //           is compared with what PyTorch recorded
 //   pte     PATH is a manifest of ExecuTorch programs, read, checked, written
 //           and read again
+//   export-onnx  PATH is a manifest of exported programs, written as ONNX
 //   export-pte  PATH is a manifest of exported programs, written as .pte
 //   broken  PATH is a manifest of damaged files; --known FILE says what is
 //           said of each
@@ -21,6 +22,7 @@
 
 #include "conformance/bugs/bugs.h"
 #include "conformance/hybrid/hybrid.h"
+#include "conformance/onnx/export_onnx.h"
 #include "conformance/ops/ops.h"
 #include "conformance/pt2/broken.h"
 #include "conformance/pt2/run.h"
@@ -40,6 +42,9 @@ constexpr char kUsage[] =
     "                   --keep FOLDER leaves what was written there;\n"
     "                   --inline-limit N moves payloads of more bytes out of\n"
     "                   the tables\n"
+    "  export-onnx MANIFEST  exported programs and TensorRT's regions of them "
+    "as\n"
+    "                   ONNX, with calls, into --keep FOLDER\n"
     "  export-pte MANIFEST|N  exported or generated programs as .pte, with "
     "calls, into\n"
     "                   --keep FOLDER; --delegate NAME takes what it can\n"
@@ -52,6 +57,7 @@ constexpr char kUsage[] =
     "                   those recorded for NAME\n"
     "  ops FOLDER       recorded operator calls against the kernels\n"
     "                   --known FILE lists calls that are known to differ,\n"
+    "                   --keep FOLDER gets each call as an ONNX model,\n"
     "                   --types FILE operators whose results the type rules\n"
     "                   don't say whole\n"
     "options:\n"
@@ -148,6 +154,9 @@ int Main(int argc, char** argv) {
     return RunPte(command->path, command->keep, command->inline_limit_bytes,
                   command->options);
   }
+  if (command && command->kind == "export-onnx" && !command->keep.empty()) {
+    return RunExportOnnx(command->path, command->keep, command->options);
+  }
   if (command && command->kind == "export-pte" && !command->keep.empty()) {
     // A number stands for so many generated programs.
     const auto count = ParsePositive(command->path.c_str());
@@ -170,8 +179,9 @@ int Main(int argc, char** argv) {
                           command->program);
   }
   if (command && command->kind == "ops") {
-    const auto lists = ReadLists(*command);
+    auto lists = ReadLists(*command);
     if (!lists) return 2;
+    lists->onnx_folder = command->keep;
     return RunOps(command->path, command->options.filter,
                   command->options.verbose, command->options.list, *lists);
   }

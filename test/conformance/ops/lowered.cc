@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "conformance/ops/call_program.h"
+#include "conformance/ops/onnx_calls.h"
 #include "conformance/pt2/compare.h"
 #include "interpreter/interpreter.h"
 #include "lower/lower.h"
@@ -23,6 +23,10 @@ std::string CompareLowered(const OpSchema& schema,
   call.Return(n, results);
   Diagnostics diags;
   Program& program = call.program();
+  if (counts->onnx != nullptr) {
+    const std::string why = counts->onnx->Add(call, flat, rtol, atol);
+    if (!why.empty()) return why;
+  }
   const auto report = LowerProgram(&program, diags);
   if (!report) {
     ++counts->refused;

@@ -9,9 +9,12 @@
 
 namespace tenon {
 
+class OnnxCalls;
+
 struct LoweredCounts {
-  int agreed = 0;   // calls that a rewrite rule replaced
-  int refused = 0;  // by the verifier, or by lowering, with an error
+  OnnxCalls* onnx = nullptr;  // writes every call as a model, too
+  int agreed = 0;             // calls that a rewrite rule replaced
+  int refused = 0;            // by the verifier, or by lowering, with an error
 };
 
 // Makes a program of the call, lowers it, runs it and compares with `results`,

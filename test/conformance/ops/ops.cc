@@ -13,6 +13,7 @@
 #include "conformance/ops/compare.h"
 #include "conformance/ops/delegated.h"
 #include "conformance/ops/lowered.h"
+#include "conformance/ops/onnx_calls.h"
 #include "conformance/ops/records.h"
 #include "conformance/ops/types.h"
 #include "kernels/kernel.h"
@@ -348,6 +349,11 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
     return 2;
   }
   Counts counts;
+  std::optional<OnnxCalls> onnx;
+  if (!lists.onnx_folder.empty()) {
+    std::filesystem::create_directories(lists.onnx_folder, error);
+    counts.lowered.onnx = &onnx.emplace(lists.onnx_folder);
+  }
   bool readable = true;
   for (const std::string& name : names) {
     if (list) {
@@ -372,6 +378,9 @@ int RunOps(const std::string& path, const std::string& filter, bool verbose,
                 counts.lowered.agreed, counts.lowered.refused);
     std::printf("backend cpu: %d calls agree, %d are refused\n",
                 counts.delegated.agreed, counts.delegated.refused);
+    if (onnx) {
+      std::printf("ONNX: %u calls can't be said\n", onnx->num_refused());
+    }
     std::printf("%d passed, %d failed, %d skipped\n", counts.passed,
                 counts.failed, counts.skipped);
   }

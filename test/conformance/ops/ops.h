@@ -25,6 +25,8 @@ struct OpsLists {
   KnownFailures failures;
   // Without it nothing is asked of how much the type rules say.
   std::optional<TypeGaps> type_gaps;
+  // A folder that gets every call as an ONNX model (onnx_calls.h); "": none.
+  std::string onnx_folder;
 };
 
 // Replays the calls of the folder's operators whose name ("aten.add.Tensor")

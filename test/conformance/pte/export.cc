@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/pt2/corpus_value.h"
+#include "conformance/pt2/flat_call.h"
 #include "conformance/pt2/manifest.h"
 #include "conformance/pt2/replay.h"
 #include "conformance/pt2/step_report.h"
@@ -23,53 +24,6 @@ namespace tenon::conformance {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <typename T>
-Tensor ScalarTensor(DType dtype, T value) {
-  Tensor t = Tensor::Zeros(dtype, {});
-  *t.mutable_data<T>() = value;
-  return t;
-}
-
-// As the runner's files hold values; undefined for None.
-Tensor AsArray(const RuntimeValue& value) {
-  if (value.is_tensor()) return value.tensor().Clone().Contiguous();
-  if (value.is_int()) {
-    return ScalarTensor<int64_t>(DType::kInt64, value.int_value());
-  }
-  if (value.is_bool()) {
-    return ScalarTensor<bool>(DType::kBool, value.bool_value());
-  }
-  if (value.is_float()) {
-    return ScalarTensor<double>(DType::kFloat64, value.float_value());
-  }
-  if (value.is_string()) {
-    const std::string_view text = value.string();
-    Tensor t =
-        Tensor::Zeros(DType::kUInt8, {static_cast<int64_t>(text.size())});
-    std::copy(text.begin(), text.end(),
-              reinterpret_cast<char*>(t.mutable_raw()));
-    return t;
-  }
-  return Tensor();
-}
-
-void AddArrays(const std::vector<RuntimeValue>& values,
-               const std::string& prefix, Safetensors* out) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    Tensor array = AsArray(values[i]);
-    if (!array.defined()) continue;
-    out->tensors.push_back({prefix + std::to_string(i), std::move(array)});
-  }
-}
-
-std::vector<RuntimeValue> Copies(const std::vector<RuntimeValue>& values) {
-  std::vector<RuntimeValue> out;
-  for (const RuntimeValue& v : values) {
-    out.push_back(v.is_tensor() ? RuntimeValue(v.tensor().Clone()) : v);
-  }
-  return out;
-}
 
 bool KeepsState(const Program& program) {
   for (const OutputSpec& o : program.signature.outputs) {
@@ -179,29 +133,11 @@ class ExportCheck {
     }
   }
 
-  // The user inputs of one recorded call.
   std::optional<std::vector<RuntimeValue>> Inputs(const RecordedRun& run) {
-    CorpusValue args, kwargs;
     std::string error;
-    if (!DecodeCorpusValue(run.args, recording_, &args, &error) ||
-        !DecodeCorpusValue(run.kwargs, recording_, &kwargs, &error)) {
-      report_.Fail("record", error);
-      return std::nullopt;
-    }
-    std::vector<RuntimeValue> leaves;
-    CollectLeaves(args, &leaves);
-    if (!program_->in_spec || kwargs.items.empty()) {
-      CollectLeaves(kwargs, &leaves);
-      return leaves;
-    }
-    for (const std::string& key : program_->in_spec->children[1].Keys()) {
-      for (size_t i = 0; i < kwargs.items.size(); ++i) {
-        if (kwargs.keys[i] == key || kwargs.keys[i] == "\"" + key + "\"") {
-          CollectLeaves(kwargs.items[i], &leaves);
-        }
-      }
-    }
-    return leaves;
+    auto inputs = FlatInputs(*program_, run, recording_, &error);
+    if (!inputs) report_.Fail("record", error);
+    return inputs;
   }
 
   void WriteRuns() {

@@ -1,8 +1,8 @@
-#include "xnnpack/node_reader.h"
+#include "analysis/node_reader.h"
 
 #include <variant>
 
-namespace tenon::xnnpack {
+namespace tenon {
 
 std::string PlainName(std::string_view op) {
   constexpr std::string_view kCopy = "_copy.";
@@ -145,4 +145,4 @@ std::optional<std::vector<int64_t>> NodeReader::Ints(
   return std::nullopt;
 }
 
-}  // namespace tenon::xnnpack
+}  // namespace tenon

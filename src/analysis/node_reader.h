@@ -9,7 +9,7 @@
 
 #include "ir/program.h"
 
-namespace tenon::xnnpack {
+namespace tenon {
 
 // "aten.permute_copy.default" -> "aten.permute.default": an operator and its
 // copying form give the same here.
@@ -19,8 +19,7 @@ std::string PlainName(std::string_view op);
 std::optional<std::vector<int64_t>> LiteralSizes(const Program& program,
                                                  ValueId v);
 // The same, with what the exporter saw in the place of a size that varies;
-// nothing where it saw none. XNNPACK learns the sizes of a call from its
-// inputs.
+// nothing where it saw none.
 std::optional<std::vector<int64_t>> SeenSizes(const Program& program,
                                               ValueId v);
 
@@ -51,4 +50,4 @@ class NodeReader {
   const OpSchema* schema_;
 };
 
-}  // namespace tenon::xnnpack
+}  // namespace tenon

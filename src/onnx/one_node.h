@@ -1,0 +1,12 @@
+// One node of a program, as a program.
+#pragma once
+
+#include "ir/program.h"
+
+namespace tenon::onnx {
+
+// Its inputs are what the node takes, each value once, its outputs all that the
+// node gives. Ranges come along, state doesn't. The cost is that of the node.
+Program ExtractNode(const Program& program, NodeId node);
+
+}  // namespace tenon::onnx
