@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "backend_options.h"
+#include "device_backends.h"
 #include "executorch/delegate_regions.h"
 #include "executorch/export_pte.h"
 #include "passes/rewrite.h"
@@ -21,15 +23,32 @@ constexpr std::string_view kPortable = "portable";
 
 // Options of the verb that say something about regions or .pt2 files.
 constexpr std::string_view kForOthers[] = {
-    "--no-fallback",    "--explain",       "--json",
-    "--report",         "--dot",           "--svg",
-    "--time",           "--threads",       "--stop-after",
-    "--random-cut",     "--try",           "--seed",
-    "--torch",          "--allow",         "--deny",
-    "--group",          "--min-nodes",     "--max-regions",
-    "--drop-costly",    "--launch-ns",     "--bandwidth",
-    "--node-saving-ns", "--must-take-all",
+    "--no-fallback", "--explain", "--json",       "--report",
+    "--dot",         "--svg",     "--time",       "--threads",
+    "--stop-after",  "--try",     "--random-cut", "--seed",
+    "--torch",       "--must-take-all",
 };
+
+// Copies between host and device, and where buffers lie; nothing without them.
+std::string DeviceText(const PteExportReport& report) {
+  const executorch::DeviceTraffic& t = report.traffic;
+  if (t.num_to_device + t.num_to_host == 0) return "";
+  std::string text = "per call: " + Count(t.num_to_device, "transfer") +
+                     " to the device, " + Count(t.bytes_to_device, "byte") +
+                     ", " + Count(t.num_to_host, "transfer") + " back, " +
+                     Count(t.bytes_to_host, "byte") + "\n";
+  for (const executorch::StatePlace& state : report.state) {
+    const bool is_on_host = state.device < 0;
+    text += "  " + state.name + ": " +
+            (is_on_host ? std::string("on the host")
+                        : "on cuda:" + std::to_string(int{state.device})) +
+            (state.is_in_place ? ", in place"
+                               : ", copied back, " +
+                                     Count(state.size_bytes, "byte")) +
+            "\n";
+  }
+  return text;
+}
 
 std::string ReportText(const PteExportReport& report) {
   std::string text = Count(report.num_nodes, "node") + " became " +
@@ -50,6 +69,7 @@ std::string ReportText(const PteExportReport& report) {
     text += "state: " + Count(report.num_in_place, "mutation") + " in place, " +
             std::to_string(report.num_copied_back) + " copied back\n";
   }
+  text += DeviceText(report);
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
   return text;
 }
@@ -88,6 +108,29 @@ Expected<PteExportOptions> OptionsOf(const CommandLine& line,
   return options;
 }
 
+// The backends before `portable`, and what the options say of them.
+Status AddBackends(const CommandLine& line, PteExportOptions* options,
+                   DeviceBackends* devices, Diagnostics& diags) {
+  TENON_TRY(devices->Configure(line, options->bounds, diags));
+  options->cuda_device = devices->cuda_device();
+  std::vector<BackendRequest> requests;
+  for (const std::string& name : BackendNames(line)) {
+    if (name == kPortable) continue;
+    const Backend* backend = executorch::FindDelegateBackend(name);
+    if (backend == nullptr) {
+      TENON_ASSIGN(backend, devices->Find(name, diags));
+    }
+    options->backends.push_back(backend);
+    requests.emplace_back().backend = backend;
+  }
+  TENON_TRY(AddToRequests(line, &requests, diags));
+  for (BackendRequest& request : requests) {
+    const std::string name(request.backend->name());
+    options->requests.emplace(name, std::move(request));
+  }
+  return {};
+}
+
 }  // namespace
 
 bool IsForPortable(const CommandLine& line) {
@@ -97,17 +140,6 @@ bool IsForPortable(const CommandLine& line) {
 
 ExitCode ExportToPte(const CommandLine& line, Console& console) {
   const std::string output = line.Get("--output");
-  std::vector<const Backend*> backends;
-  for (const std::string& name : BackendNames(line)) {
-    if (name == kPortable) continue;
-    backends.push_back(executorch::FindDelegateBackend(name));
-    if (backends.back() == nullptr) {
-      return FailUsage("backend '" + name +
-                           "' has no delegate in ExecuTorch; beside "
-                           "'portable' there are xnnpack and tenon",
-                       console);
-    }
-  }
   if (!output.ends_with(".pte")) {
     return FailUsage(
         "backend 'portable' writes a .pte; '" + output + "' isn't called so",
@@ -124,6 +156,10 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
   const auto rewrite = RewriteOptionsOf(line, context.get(), diags);
   auto options = OptionsOf(line, diags);
   if (!rewrite || !options) return Finish(diags, console);
+  DeviceBackends devices;
+  if (!AddBackends(line, &*options, &devices, diags)) {
+    return Finish(diags, console);
+  }
   ReadOptions read;
   read.limits = line.read_limits();
   read.method = line.Get("--method");
@@ -133,7 +169,6 @@ ExitCode ExportToPte(const CommandLine& line, Console& console) {
   if (!Rewrite(&loaded->program, *rewrite, diags)) {
     return Finish(diags, console);
   }
-  options->backends = std::move(backends);
   const auto report = ExportPte(loaded->program, output, *options, diags);
   if (report) console.Out(ReportText(*report));
   return Finish(diags, console);

@@ -12,6 +12,8 @@ bool PlanEmitter::EmitDelegate(GraphId graph, NodeId n) {
                   "a call of a delegate that no stock runtime has");
   }
   const DelegateRegion& region = delegates_[node.delegate.index];
+  if (region.device != MemoryBlock::kHost) return EmitDeviceDelegate(graph, n);
+  if (!OperandsToHost(graph, n)) return false;
   PteDelegateCall call;
   call.delegate_index = static_cast<int32_t>(draft_.plan.delegates.size());
   // Inputs, then outputs.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -117,22 +118,22 @@ Expected<Program> LowerAndFold(const Program& program, PteExportReport* report,
 // delegates know their regions by number so far.
 void AddPayloads(const std::vector<DelegateRegion>& regions, PtePlan* plan,
                  PteProgram* out, PteExportReport* report) {
-  std::map<std::string, uint32_t> names;
+  std::set<std::string> names;
+  SharedSegments segments(out);
+  KeySeparator separator;
   for (PteDelegate& delegate : plan->delegates) {
-    const CompiledRegion& compiled = regions[delegate.payload.index].compiled;
+    const DelegateRegion& region = regions[delegate.payload.index];
+    const CompiledRegion compiled = separator.Separate(region);
     const auto bytes =
         std::make_shared<const std::vector<std::byte>>(compiled.payload);
+    AddDeviceSpecs(region, plan->name, &delegate);
     delegate.payload.place = PtePayloadPlace::kSegment;
-    delegate.payload.index = static_cast<uint32_t>(out->segments.size());
-    out->segments.push_back({*bytes, bytes, kPteSegmentAlignment});
-    report->payload_bytes += bytes->size();
+    delegate.payload.index = segments.Add(*bytes, bytes, &report->payload_bytes);
     for (const NamedBytes& named : compiled.named_data) {
-      const auto [at, is_new] =
-          names.emplace(named.key, static_cast<uint32_t>(out->segments.size()));
-      if (!is_new) continue;
-      out->segments.push_back({named.bytes, named.owner, kPteSegmentAlignment});
-      out->named_data.push_back({named.key, at->second});
-      report->named_bytes += named.bytes.size();
+      if (!names.insert(named.key).second) continue;
+      const uint32_t at =
+          segments.Add(named.bytes, named.owner, &report->named_bytes);
+      out->named_data.push_back({named.key, at});
     }
   }
 }
@@ -156,7 +157,9 @@ Expected<PteProgram> MakePte(const Program& program,
   TENON_ASSIGN(Program lowered, LowerAndFold(program, report, diags));
   TENON_ASSIGN(
       const std::vector<DelegateRegion> regions,
-      CutForDelegates(&lowered, options.backends, &report->notes, diags));
+      CutForDelegates(&lowered,
+                      {options.backends, options.requests, options.cuda_device},
+                      &report->notes, diags));
   for (const DelegateRegion& region : regions) {
     report->regions.push_back({region.runtime_name, region.num_nodes});
   }
@@ -175,13 +178,15 @@ Expected<PteProgram> MakePte(const Program& program,
       static_cast<uint32_t>(plan.chains[0].instructions.size());
   report->num_in_place = emitter.num_in_place();
   report->num_copied_back = emitter.num_copied_back();
+  report->state = emitter.state_places();
+  report->traffic = TrafficOf(plan);
   report->arena_bytes = ArenaBytes(plan);
   report->peak_live_bytes = emitter.peak_live_bytes();
   const bool over_reads = std::any_of(
       plan.delegates.begin(), plan.delegates.end(), [](const PteDelegate& d) {
         return d.backend == RuntimeNameOf("xnnpack");
       });
-  if (over_reads) plan.arena_bytes.back() += kOverReadBytes;
+  if (over_reads) plan.arena_bytes[1] += kOverReadBytes;
 
   PteProgram out;
   PteSubsegments entries;

@@ -21,8 +21,11 @@
 
 #include "backends/backend.h"
 #include "diag/diagnostics.h"
+#include "executorch/device_delegates.h"
+#include "executorch/plan_emitter.h"
 #include "formats/pte/pte.h"
 #include "ir/program.h"
+#include "partition/partition.h"
 #include "support/expected.h"
 
 namespace tenon {
@@ -34,6 +37,11 @@ struct PteExportOptions {
   // Delegates that may take parts of the program (delegate_regions.h), the
   // preferred one first; kernels run the rest.
   std::vector<const Backend*> backends;
+  // What each of them may take, by its name; without an entry, all that it
+  // takes.
+  std::map<std::string, BackendRequest, std::less<>> requests;
+  // For delegates on devices.
+  int8_t cuda_device = 0;
 };
 
 struct PteExportReport {
@@ -52,6 +60,8 @@ struct PteExportReport {
     uint32_t num_nodes = 0;
   };
   std::vector<Region> regions;
+  std::vector<executorch::StatePlace> state;  // buffers that calls change
+  executorch::DeviceTraffic traffic;
   std::vector<std::string> notes;
 };
 

@@ -72,6 +72,7 @@ PlanEmitter::PlanEmitter(const Program& program,
 
 Expected<PtePlan> PlanEmitter::Emit() {
   draft_.plan.name = "forward";
+  FindDeviceState();
   if (diags_.has_errors() || !EmitInputs() || !EmitGraph(Program::kRoot) ||
       !EmitOutputs()) {
     TENON_ASSERT(diags_.has_errors(), "a plan that isn't written says why");
@@ -288,7 +289,16 @@ bool PlanEmitter::EmitState(ValueId input, StateId state, bool is_written) {
     block.is_foreign = true;
     tensor->data_index = constants_->Add(data);
   }
-  SetIndex(input, draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block)));
+  const int8_t device = resident_on_[input.index];
+  if (device == MemoryBlock::kHost) {
+    SetIndex(input,
+             draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block)));
+    return true;
+  }
+  block.device = device;
+  PutOnDevice(device, &*tensor);
+  device_index_[input.index] =
+      draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block));
   return true;
 }
 
@@ -312,13 +322,7 @@ bool PlanEmitter::EmitOutputs() {
       return Refuse(root, output, Rule::kUnsupported,
                     "a mutation of something that is no tensor");
     }
-    const int32_t from = IndexOf(args[k].value()), to = IndexOf(target);
-    if (from == to) {
-      if (args[k].value() != target) ++num_in_place_;
-      continue;
-    }
-    draft_.CallKernel("aten::copy_", {to, from, draft_.AddBool(false), to});
-    ++num_copied_back_;
+    StoreMutation(spec, args[k].value(), target);
   }
   for (size_t k = 0; k < args.size(); ++k) {
     const OutputSpec& spec = program_.signature.outputs[k];
@@ -328,6 +332,10 @@ bool PlanEmitter::EmitOutputs() {
       return Refuse(root, output, Rule::kUnsupported,
                     "an output of kind '" + std::string(Name(spec.kind)) +
                         "', which ExecuTorch doesn't have");
+    }
+    if (args[k].is_value() &&
+        !ToHost(args[k].value(), PlaceOf(root, output))) {
+      return false;
     }
     SchemaArg any;
     any.type = SchemaType::kScalar;
@@ -342,6 +350,31 @@ bool PlanEmitter::EmitOutputs() {
     draft_.plan.outputs.push_back(*index);
   }
   return true;
+}
+
+void PlanEmitter::StoreMutation(const OutputSpec& spec, ValueId from,
+                                ValueId target) {
+  StatePlace state;
+  const auto& draft = draft_;
+  const int32_t there = device_index_[target.index];
+  const int32_t to = there != kNoValue ? there : IndexOf(target);
+  const int32_t now = there != kNoValue ? device_index_[from.index]
+                                        : IndexOf(from);
+  if (from == target) return;
+  if (spec.state.valid()) {
+    state.name = program_.view(program_.state.get(spec.state).fqn);
+  }
+  state.size_bytes = BytesOf(draft.tensor(to)).value_or(0);
+  state.device = draft_.block(to).device;
+  state.is_in_place = now == to;
+  state_places_.push_back(std::move(state));
+  if (now == to) {
+    ++num_in_place_;
+    return;
+  }
+  ++num_copied_back_;
+  if (now == kNoValue) return CopyBack(from, target);
+  draft_.CallKernel("aten::copy_", {to, now, draft_.AddBool(false), to});
 }
 
 bool PlanEmitter::EmitGraph(GraphId graph) {
@@ -365,6 +398,7 @@ bool PlanEmitter::EmitGraph(GraphId graph) {
 bool PlanEmitter::EmitNode(GraphId graph, NodeId n) {
   const Node& node = program_.node(n);
   if (node.kind == NodeKind::kDelegateCall) return EmitDelegate(graph, n);
+  if (!OperandsToHost(graph, n)) return false;
   if (node.kind != NodeKind::kOp) {
     return Refuse(graph, n, Rule::kUnsupported,
                   "a node that lowering should have replaced");

@@ -35,6 +35,14 @@ std::optional<uint64_t> BytesOf(const PteTensor& tensor);
 // Whether the runtime has a primitive for one of Python's functions on numbers.
 bool HasPrimitive(std::string_view python);
 
+// A buffer that calls change.
+struct StatePlace {
+  std::string name;         // FQN
+  uint64_t size_bytes = 0;  // copied back at every call if it isn't in place
+  bool is_in_place = false;
+  int8_t device = MemoryBlock::kHost;  // where it lies
+};
+
 class PlanEmitter {
  public:
   // The program is lowered and holds all rules. Bytes of constants and state go
@@ -53,6 +61,8 @@ class PlanEmitter {
   // How many mutations are written in place, and how many are copied back.
   uint32_t num_in_place() const { return num_in_place_; }
   uint32_t num_copied_back() const { return num_copied_back_; }
+  // What becomes of each buffer that a call changes.
+  const std::vector<StatePlace>& state_places() const { return state_places_; }
   // The most bytes that are alive at one instruction.
   uint64_t peak_live_bytes() const { return peak_live_bytes_; }
 
@@ -62,10 +72,29 @@ class PlanEmitter {
   bool EmitInput(uint32_t i);
   bool EmitState(ValueId input, StateId state, bool is_written);
   bool EmitOutputs();
+  void StoreMutation(const OutputSpec& spec, ValueId from, ValueId target);
   bool EmitGraph(GraphId graph);
   bool EmitNode(GraphId graph, NodeId n);
   bool EmitView(GraphId graph, NodeId n);
   bool EmitDelegate(GraphId graph, NodeId n);  // emit_delegate.cc
+
+  // emit_device.cc: values on a device.
+  // Which buffers stay there from call to call (state_chains.h).
+  void FindDeviceState();
+  static void PutOnDevice(int8_t device, PteTensor* tensor);
+  // A new tensor for a value, not its index.
+  std::optional<int32_t> NewTensorOn(int8_t device, ValueId v,
+                                     const Place& place);
+  // Where a value lies on the device; copied there if it doesn't yet.
+  std::optional<int32_t> OnDevice(GraphId graph, NodeId n, ValueId v,
+                                  int8_t device);
+  // Copies a value that lies on a device alone.
+  bool ToHost(ValueId v, const Place& place);
+  bool OperandsToHost(GraphId graph, NodeId n);
+  bool EmitDeviceDelegate(GraphId graph, NodeId n);
+  // Writes a value from a device over a buffer on the host.
+  void CopyBack(ValueId from, ValueId state);
+
   std::optional<PteTensor> TensorOf(const Type& type, const Place& place);
   // A new tensor in planned memory for a result, or where it lies in place.
   std::optional<int32_t> NewResult(GraphId graph, NodeId n, ValueId v);
@@ -123,10 +152,14 @@ class PlanEmitter {
   std::vector<int32_t> index_of_;   // by value; -1: not emitted
   std::vector<int32_t> target_of_;  // by value: where it has to lie, or -1
   std::vector<ValueId> in_place_;   // by value (in_place.h)
+  // By value: where it lies on a device, or -1; of buffers, on which they stay.
+  std::vector<int32_t> device_index_;
+  std::vector<int8_t> resident_on_;
   int32_t always_false_ = -1;
   int depth_ = 0;
   uint64_t peak_live_bytes_ = 0;
   uint32_t num_in_place_ = 0, num_copied_back_ = 0;
+  std::vector<StatePlace> state_places_;
 };
 
 }  // namespace tenon::executorch

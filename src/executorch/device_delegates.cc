@@ -1,0 +1,84 @@
+#include "executorch/device_delegates.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "executorch/plan_emitter.h"
+#include "formats/pte/kernels.h"
+#include "support/byte_cursor.h"
+
+namespace tenon::executorch {
+namespace {
+
+void AddSpec(std::string_view key, std::string_view text,
+             PteDelegate* delegate) {
+  const Bytes bytes = AsBytes(text);
+  const auto owner = std::make_shared<const std::vector<std::byte>>(
+      bytes.begin(), bytes.end());
+  delegate->specs.push_back(
+      {std::string(key), {*owner, owner, kPteInlineAlignment}});
+}
+
+}  // namespace
+
+DeviceTraffic TrafficOf(const PtePlan& plan) {
+  DeviceTraffic out;
+  for (const PteInstruction& instruction : plan.chains[0].instructions) {
+    const auto* call = std::get_if<PteKernelCall>(&instruction.action);
+    if (call == nullptr) continue;
+    const std::string name =
+        KernelName(plan.operators[static_cast<size_t>(call->operator_index)]);
+    const bool to_device = name == "et_copy::_h2d_copy.out";
+    if (!to_device && name != "et_copy::_d2h_copy.out") continue;
+    const PteTensor& tensor =
+        *plan.values[static_cast<size_t>(call->args[0])].tensor();
+    ++(to_device ? out.num_to_device : out.num_to_host);
+    (to_device ? out.bytes_to_device : out.bytes_to_host) +=
+        BytesOf(tensor).value_or(0);
+  }
+  return out;
+}
+
+void AddDeviceSpecs(const DelegateRegion& region, const std::string& method,
+                    PteDelegate* delegate) {
+  if (region.device == MemoryBlock::kHost) return;
+  AddSpec("target_device", "cuda:" + std::to_string(int{region.device}),
+          delegate);
+  AddSpec("method_name", method, delegate);
+}
+
+uint32_t SharedSegments::Add(Bytes bytes, std::shared_ptr<const void> owner,
+                             uint64_t* added_bytes) {
+  const auto [at, is_new] =
+      by_digest_.emplace(HashBytes(bytes.data(), bytes.size()),
+                         static_cast<uint32_t>(out_.segments.size()));
+  if (is_new) {
+    out_.segments.push_back({bytes, std::move(owner), kPteSegmentAlignment});
+    *added_bytes += bytes.size();
+  }
+  return at->second;
+}
+
+CompiledRegion KeySeparator::Separate(const DelegateRegion& region) {
+  CompiledRegion out = region.compiled;
+  if (region.runtime_name != RuntimeNameOf("cuda")) return out;
+  // "LIBRARY KEY\nBLOCK KEY"
+  const std::string payload(AsText(out.payload));
+  const size_t end = payload.find('\n');
+  const std::string key = payload.substr(0, end);
+  const uint32_t n = num_seen_[key]++;
+  if (n == 0) return out;
+  const std::string other = std::to_string(n) + "_" + key;
+  for (NamedBytes& named : out.named_data) {
+    if (named.key == key) named.key = other;
+  }
+  const std::string text = other + payload.substr(end);
+  const Bytes bytes = AsBytes(text);
+  out.payload.assign(bytes.begin(), bytes.end());
+  return out;
+}
+
+}  // namespace tenon::executorch

@@ -1,0 +1,50 @@
+// What delegates on devices need of a file, beside their arguments.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "executorch/delegate_regions.h"
+#include "formats/pte/pte_program.h"
+
+namespace tenon::executorch {
+
+// Copies between host and device that one call of a method makes.
+struct DeviceTraffic {
+  uint32_t num_to_device = 0, num_to_host = 0;
+  uint64_t bytes_to_device = 0, bytes_to_host = 0;  // at the largest sizes
+};
+DeviceTraffic TrafficOf(const PtePlan& plan);
+
+// The compile specs that the stock exporter gives such a delegate: the device
+// and the method. Nothing for delegates on the host.
+void AddDeviceSpecs(const DelegateRegion& region, const std::string& method,
+                    PteDelegate* delegate);
+
+// Payload and data as segments, each content once (D-6).
+class SharedSegments {
+ public:
+  explicit SharedSegments(PteProgram* out) : out_(*out) {}
+  // The segment's index. Adds to `*added_bytes` what the file grows by.
+  uint32_t Add(Bytes bytes, std::shared_ptr<const void> owner,
+               uint64_t* added_bytes);
+
+ private:
+  PteProgram& out_;
+  std::map<Digest, uint32_t> by_digest_;
+};
+
+// The stock CUDA delegate writes the library of each delegate to a file that it
+// names by the library's key, and two delegates of one key overwrite each
+// other's: so a region that is called by several gets a library key for each,
+// all for the same bytes.
+class KeySeparator {
+ public:
+  CompiledRegion Separate(const DelegateRegion& region);
+
+ private:
+  std::map<std::string, uint32_t> num_seen_;  // by library key
+};
+
+}  // namespace tenon::executorch
