@@ -95,9 +95,8 @@ Expected<std::vector<std::byte>> EngineFiles::Get(const EngineRequest& request,
   const auto file = files_.find(request.region);
   if (file != files_.end()) return ReadAll(file->second, diags);
   if (!command_.empty()) return Build(request, diags);
-  return diags.Error(Rule::kUsage)
-         << "no engine was given for it: --engine " << request.region
-         << "=FILE";
+  return diags.Error(Rule::kUsage) << "no engine was given for it: --engine "
+                                   << request.region << "=FILE";
 }
 
 Expected<std::vector<std::byte>> EngineFiles::Build(

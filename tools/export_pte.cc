@@ -23,28 +23,31 @@ constexpr std::string_view kPortable = "portable";
 
 // Options of the verb that say something about regions or .pt2 files.
 constexpr std::string_view kForOthers[] = {
-    "--no-fallback", "--explain", "--json",       "--report",
-    "--dot",         "--svg",     "--time",       "--threads",
-    "--stop-after",  "--try",     "--random-cut", "--seed",
-    "--torch",       "--must-take-all",
+    "--no-fallback", "--explain", "--json",    "--report",        "--dot",
+    "--svg",         "--time",    "--threads", "--stop-after",    "--try",
+    "--random-cut",  "--seed",    "--torch",   "--must-take-all",
 };
 
 // Copies between host and device, and where buffers lie; nothing without them.
 std::string DeviceText(const PteExportReport& report) {
   const executorch::DeviceTraffic& t = report.traffic;
-  if (t.num_to_device + t.num_to_host == 0) return "";
+  if (t.num_to_device + t.num_to_host + t.initial_bytes == 0) return "";
   std::string text = "per call: " + Count(t.num_to_device, "transfer") +
                      " to the device, " + Count(t.bytes_to_device, "byte") +
                      ", " + Count(t.num_to_host, "transfer") + " back, " +
                      Count(t.bytes_to_host, "byte") + "\n";
+  if (t.initial_bytes > 0) {
+    text += "first call: " + Count(t.initial_bytes, "byte") +
+            " of initial state to the device\n";
+  }
   for (const executorch::StatePlace& state : report.state) {
     const bool is_on_host = state.device < 0;
     text += "  " + state.name + ": " +
             (is_on_host ? std::string("on the host")
                         : "on cuda:" + std::to_string(int{state.device})) +
-            (state.is_in_place ? ", in place"
-                               : ", copied back, " +
-                                     Count(state.size_bytes, "byte")) +
+            (state.is_in_place
+                 ? ", in place"
+                 : ", copied back, " + Count(state.size_bytes, "byte")) +
             "\n";
   }
   return text;

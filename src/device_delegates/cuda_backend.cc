@@ -2,35 +2,46 @@
 
 #include <utility>
 
+#include "backends/declared_writes.h"
+#include "backends/region_payload.h"
 #include "device_delegates/node_dtypes.h"
 #include "support/hash.h"
 
 namespace tenon {
 namespace {
 
-const Backend& Cpu() {
-  static const Backend* const cpu = FindBackend("cpu");
-  return *cpu;
+constexpr size_t kMaxRank = 16;
+
+// Regions are run by whoever offers an executor; every operator that can be
+// interpreted means something to it.
+const Backend& Reference() {
+  static const Backend* const reference = FindBackend("reference");
+  return *reference;
 }
 
 }  // namespace
 
 std::optional<Refusal> CudaBackend::Refuses(const Program& program,
                                             NodeId node) const {
-  if (auto refusal = Cpu().Refuses(program, node)) return refusal;
-  return RefusesTypes(program, node, 64);
+  if (auto refusal = Reference().Refuses(program, node)) return refusal;
+  return RefusesTypes(program, node, kMaxRank);
 }
 
 Expected<CompiledRegion> CudaBackend::Compile(const Program& region,
                                               const BackendOptions& options,
                                               Diagnostics& diags) const {
-  BackendOptions without = options;
-  without.constants.clear();
-  TENON_ASSIGN(CompiledRegion compiled, Cpu().Compile(WithoutLabels(region), without, diags));
+  TENON_ASSIGN(const auto written, FindDeclaredWrites(name(), region, diags));
+  if (!written.empty()) {
+    return diags.Error(Rule::kUnsupported)
+           << "backend cuda: the region writes an input in place";
+  }
+  CompiledRegion compiled;
+  compiled.writes = options.replaceable;
   TENON_ASSIGN(
       auto block,
       MakeRegionBlock(region, options.constants, compiled.writes,
-                      compiled.payload, target_, diags));
+                      WriteRegionPayload(kBlockProgram, WithoutLabels(region)),
+                      target_, diags));
   for (const RegionConstant& c : options.constants) {
     compiled.absorbed_inputs.push_back(c.input);
   }

@@ -12,7 +12,7 @@
 
 namespace tenon {
 
-// Takes what backend `cpu` takes, of the dtypes that the delegate has.
+// Takes what backend `reference` takes, of the dtypes that the delegate has.
 class CudaBackend : public Backend {
  public:
   // `library` must outlive the backend and what it compiles.

@@ -79,8 +79,8 @@ class EngineCheck {
     }
     for (size_t d = 0; d < tensor.rank(); ++d) {
       const int64_t size = binding.shape[d];
-      const bool fits = size == -1 || (size == tensor.min[d] &&
-                                       size == tensor.max[d]);
+      const bool fits =
+          size == -1 || (size == tensor.min[d] && size == tensor.max[d]);
       if (fits) continue;
       Error() << what << " '" << binding.name << "' has size " << size
               << " in dimension " << d << " in the engine; the region needs "

@@ -15,8 +15,8 @@ namespace tenon {
 // the boundary's, position by position; a binding that is called as Tenon calls
 // one must stand where that one does (TRT-02). Each alias must be one of the
 // block's writes; a kv_cache_update is of a 4-d cache of fixed size, the only
-// one that TensorRT updates in place (TRT-03). Returns the aliases as writes, by
-// position.
+// one that TensorRT updates in place (TRT-03). Returns the aliases as writes,
+// by position.
 Expected<std::vector<DeclaredWrite>> CheckEngine(
     const EngineContainer& container, const RegionBlob& region,
     int8_t cuda_device, const Place& place, Diagnostics& diags);

@@ -39,11 +39,11 @@ class BlockMaker {
       }
       position_.push_back(static_cast<uint32_t>(blob_.inputs.size()));
       const ValueId v = inputs[i];
-      TENON_ASSIGN(auto tensor,
-                   BoundaryOf(v, "input " + std::to_string(i) + " '" +
-                                     std::string(region_.view(
-                                         region_.value(v).name)) +
-                                     "'"));
+      TENON_ASSIGN(
+          auto tensor,
+          BoundaryOf(v, "input " + std::to_string(i) + " '" +
+                            std::string(region_.view(region_.value(v).name)) +
+                            "'"));
       blob_.inputs.push_back(std::move(tensor));
     }
     return {};

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/backend.h"
@@ -21,6 +22,10 @@ struct DeviceTarget {
   // Largest values of size symbols, beside the program's own ranges.
   std::map<std::string, int64_t> bounds;
 };
+
+// What the header line of a block's program names (backends/region_payload.h):
+// the region's text form as it is, for whoever compiles it.
+constexpr std::string_view kBlockProgram = "device";
 
 // `region` with all of `constants` inside. `writes` are by position among the
 // region's inputs; none may be a constant. Errors: a number at the boundary,

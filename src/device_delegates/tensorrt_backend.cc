@@ -23,8 +23,7 @@ WriteKind KindOf(const Program& region, const DeclaredWrite& write) {
       cache.rank() == 4 &&
       std::all_of(cache.sizes.begin(), cache.sizes.end(),
                   [](const SymInt& s) { return s.is_literal(); });
-  const ValueId result =
-      region.outputs(Program::kRoot)[write.output].value();
+  const ValueId result = region.outputs(Program::kRoot)[write.output].value();
   if (!is_cache || region.value(result).is_input()) return WriteKind::kUser;
   const NodeId n = region.value(result).def;
   const std::string_view op = region.op_name(n);
@@ -32,9 +31,8 @@ WriteKind KindOf(const Program& region, const DeclaredWrite& write) {
   const bool is_update = op.starts_with("aten.index_copy.") ||
                          op.starts_with("aten.slice_scatter.") ||
                          op.starts_with("aten.index_put.");
-  const bool is_direct =
-      !args.empty() && args[0].is_value() &&
-      args[0].value() == region.root().inputs[write.input];
+  const bool is_direct = !args.empty() && args[0].is_value() &&
+                         args[0].value() == region.root().inputs[write.input];
   return is_update && is_direct ? WriteKind::kKvCacheUpdate : WriteKind::kUser;
 }
 
@@ -79,18 +77,18 @@ std::optional<Refusal> TensorRtBackend::Refuses(const Program& program,
   return RefusesTypes(program, node, kMaxRank);
 }
 
-Expected<CompiledRegion> TensorRtBackend::Compile(
-    const Program& region, const BackendOptions& options,
-    Diagnostics& diags) const {
+Expected<CompiledRegion> TensorRtBackend::Compile(const Program& region,
+                                                  const BackendOptions& options,
+                                                  Diagnostics& diags) const {
   const std::string name(region.name);
   const Place place = Place::Node(name);
   std::vector<DeclaredWrite> writes = options.replaceable;
   for (DeclaredWrite& write : writes) write.kind = KindOf(region, write);
-  TENON_ASSIGN(const auto block,
-               MakeRegionBlock(region, options.constants, writes,
-                               WriteRegionPayload(this->name(),
-                                                  WithoutLabels(region)),
-                               target_, diags));
+  TENON_ASSIGN(
+      const auto block,
+      MakeRegionBlock(region, options.constants, writes,
+                      WriteRegionPayload(kBlockProgram, WithoutLabels(region)),
+                      target_, diags));
   TENON_ASSIGN(auto engine, source_({name, block}, diags));
   TENON_ASSIGN(const RegionBlob request, ReadRegionBlob(block, diags));
   CompiledRegion out;
@@ -101,9 +99,8 @@ Expected<CompiledRegion> TensorRtBackend::Compile(
   }
   TENON_ASSIGN(const EngineContainer container,
                ReadEngineContainer(out.payload, place, diags));
-  TENON_ASSIGN(
-      out.writes,
-      CheckEngine(container, request, target_.cuda_device, place, diags));
+  TENON_ASSIGN(out.writes, CheckEngine(container, request, target_.cuda_device,
+                                       place, diags));
   for (const RegionConstant& c : options.constants) {
     out.absorbed_inputs.push_back(c.input);
   }

@@ -18,10 +18,10 @@ namespace tenon {
 // What an engine is asked for.
 struct EngineRequest {
   std::string region;  // "region_0"
-  // The region as a block (region_blob/region_blob.h), its program in the text
-  // form of backend "tensorrt"; its writes are those that the engine may do in
-  // place. Input i of the block is binding "input_i", output j "output_j";
-  // dimensions are profile 0.
+  // The region as a block (region_blob/region_blob.h), its program in text form
+  // (kBlockProgram); its writes are those that the engine may do in place.
+  // Input i of the block is binding "input_i", output j "output_j"; dimensions
+  // are profile 0.
   Bytes block;
 };
 

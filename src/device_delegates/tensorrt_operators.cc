@@ -34,8 +34,8 @@ constexpr std::string_view kPackets[] = {
     "aten.permute", "aten.t_copy", "aten.transpose_copy", "aten.squeeze_copy",
     "aten.unsqueeze_copy", "aten.expand_copy", "aten.slice_copy",
     "aten.select_copy", "aten.split_copy", "aten.split_with_sizes_copy",
-    "aten.cat", "aten.stack", "aten.repeat", "aten.clone", "aten.constant_pad_nd",
-    "aten.pixel_shuffle", "aten.flip",
+    "aten.cat", "aten.stack", "aten.repeat", "aten.clone",
+    "aten.constant_pad_nd", "aten.pixel_shuffle", "aten.flip",
     // Gather and scatter.
     "aten.embedding", "aten.index_select", "aten.gather", "aten.index_copy",
     "aten.index_put", "aten.slice_scatter", "aten.select_scatter",

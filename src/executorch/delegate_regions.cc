@@ -73,10 +73,7 @@ class Cutter {
  public:
   Cutter(Program* program, const CutOptions& options,
          std::vector<std::string>* notes, Diagnostics& diags)
-      : program_(*program),
-        options_(options),
-        notes_(*notes),
-        diags_(diags) {}
+      : program_(*program), options_(options), notes_(*notes), diags_(diags) {}
 
   Expected<std::vector<DelegateRegion>> Run() {
     PartitionOptions options;
@@ -118,8 +115,8 @@ class Cutter {
     bool has_turn = false;
     for (const BackendRequest& request : requests) {
       has_turn = has_turn || request.backend == first;
-      if (!has_turn || (request.backend != first &&
-                        !TakesWhole(extracted, request))) {
+      if (!has_turn ||
+          (request.backend != first && !TakesWhole(extracted, request))) {
         continue;
       }
       const Known& known = *Find(request.backend->name());

@@ -35,6 +35,13 @@ DeviceTraffic TrafficOf(const PtePlan& plan) {
     if (!to_device && name != "et_copy::_d2h_copy.out") continue;
     const PteTensor& tensor =
         *plan.values[static_cast<size_t>(call->args[0])].tensor();
+    const PteTensor& target =
+        *plan.values[static_cast<size_t>(call->args[1])].tensor();
+    if (to_device && target.extra && !target.extra->name.empty()) {
+      // A buffer gets its initial bytes, once.
+      out.initial_bytes += BytesOf(tensor).value_or(0);
+      continue;
+    }
     ++(to_device ? out.num_to_device : out.num_to_host);
     (to_device ? out.bytes_to_device : out.bytes_to_host) +=
         BytesOf(tensor).value_or(0);

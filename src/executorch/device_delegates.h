@@ -14,6 +14,8 @@ namespace tenon::executorch {
 struct DeviceTraffic {
   uint32_t num_to_device = 0, num_to_host = 0;
   uint64_t bytes_to_device = 0, bytes_to_host = 0;  // at the largest sizes
+  // Of buffers that stay on the device, at the first call alone.
+  uint64_t initial_bytes = 0;
 };
 DeviceTraffic TrafficOf(const PtePlan& plan);
 

@@ -38,13 +38,11 @@ void PlanEmitter::FindDeviceState() {
     };
     if (!is_call(chain.links[0])) continue;
     const int8_t device = region_of(chain.links[0]).device;
-    const bool stays =
-        std::all_of(chain.links.begin(), chain.links.end(),
-                    [&](const StateLink& link) {
-                      return is_call(link) &&
-                             region_of(link).device == device &&
-                             Declares(region_of(link), link);
-                    });
+    const bool stays = std::all_of(
+        chain.links.begin(), chain.links.end(), [&](const StateLink& link) {
+          return is_call(link) && region_of(link).device == device &&
+                 Declares(region_of(link), link);
+        });
     if (stays) resident_on_[chain.start.index] = device;
   }
 }
@@ -53,6 +51,62 @@ void PlanEmitter::PutOnDevice(int8_t device, PteTensor* tensor) {
   if (!tensor->extra) tensor->extra.emplace();
   tensor->extra->device = PteDevice::kCuda;
   tensor->extra->device_index = device;
+}
+
+void PlanEmitter::EmitDeviceState(ValueId input, std::string name,
+                                  PteTensor tensor, Bytes data) {
+  const int8_t device = resident_on_[input.index];
+  if (!data.empty()) {
+    PteTensor initial = tensor;
+    initial.data_index = constants_->Add(data);
+    MemoryBlock constant;
+    constant.size_bytes = data.size();
+    constant.is_foreign = true;
+    const int32_t from =
+        draft_.AddTensor(std::move(initial), draft_.AddBlock(constant));
+    to_fill_.emplace_back(from, kNoValue);
+  }
+  MemoryBlock block;
+  block.size_bytes = data.size();
+  block.is_state = true;
+  block.device = device;
+  tensor.extra.emplace();
+  tensor.extra->name = std::move(name);
+  PutOnDevice(device, &tensor);
+  const int32_t index =
+      draft_.AddTensor(std::move(tensor), draft_.AddBlock(block));
+  if (!data.empty()) to_fill_.back().second = index;
+  device_index_[input.index] = index;
+}
+
+// The runtime would write initial bytes to a device as if it were the host's
+// memory. So the first call copies them there:
+//
+//   if needs_state { copy each to the device; needs_state = false }
+void PlanEmitter::FillDeviceState() {
+  if (to_fill_.empty()) return;
+  PteTensor flag;
+  flag.type = PteScalarType::kBool;
+  PteTensor never = flag;
+  MemoryBlock block;
+  block.size_bytes = 1;
+  block.is_foreign = true;
+  const std::byte no{0}, yes{1};
+  never.data_index = constants_->Add({&no, 1});
+  const int32_t done =
+      draft_.AddTensor(std::move(never), draft_.AddBlock(block));
+  block.is_foreign = false;
+  block.is_state = true;
+  flag.data_index = mutable_data_->Add({&yes, 1});
+  const int32_t needs_state =
+      draft_.AddTensor(std::move(flag), draft_.AddBlock(block));
+  const uint32_t jump = draft_.JumpIfFalse(needs_state);
+  for (const auto& [from, to] : to_fill_) {
+    draft_.CallKernel("et_copy::_h2d_copy.out", {from, to, to});
+  }
+  draft_.CallKernel("aten::copy_",
+                    {needs_state, done, draft_.AddBool(false), needs_state});
+  draft_.JumpHere(jump);
 }
 
 std::optional<int32_t> PlanEmitter::NewTensorOn(int8_t device, ValueId v,
@@ -71,8 +125,8 @@ std::optional<int32_t> PlanEmitter::NewTensorOn(int8_t device, ValueId v,
   return draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block));
 }
 
-std::optional<int32_t> PlanEmitter::OnDevice(GraphId graph, NodeId n,
-                                             ValueId v, int8_t device) {
+std::optional<int32_t> PlanEmitter::OnDevice(GraphId graph, NodeId n, ValueId v,
+                                             int8_t device) {
   int32_t& index = device_index_[v.index];
   if (index != kNoValue) {
     if (draft_.block(index).device == device) return index;
@@ -98,9 +152,8 @@ bool PlanEmitter::ToHost(ValueId v, const Place& place) {
 
 bool PlanEmitter::OperandsToHost(GraphId graph, NodeId n) {
   bool holds = true;
-  program_.ForEachOperand(n, [&](ValueId v) {
-    holds = holds && ToHost(v, PlaceOf(graph, n));
-  });
+  program_.ForEachOperand(
+      n, [&](ValueId v) { holds = holds && ToHost(v, PlaceOf(graph, n)); });
   return holds;
 }
 
@@ -112,8 +165,7 @@ bool PlanEmitter::EmitDeviceDelegate(GraphId graph, NodeId n) {
   const auto args = program_.args(n);
   for (uint32_t i = 0; i < args.size(); ++i) {
     if (region.Absorbs(i)) continue;
-    if (!args[i].is_value() ||
-        !program_.type(args[i].value()).is_tensor()) {
+    if (!args[i].is_value() || !program_.type(args[i].value()).is_tensor()) {
       return Refuse(graph, n, Rule::kUnsupported,
                     "a number that is passed to a delegate on a device");
     }

@@ -128,7 +128,8 @@ void AddPayloads(const std::vector<DelegateRegion>& regions, PtePlan* plan,
         std::make_shared<const std::vector<std::byte>>(compiled.payload);
     AddDeviceSpecs(region, plan->name, &delegate);
     delegate.payload.place = PtePayloadPlace::kSegment;
-    delegate.payload.index = segments.Add(*bytes, bytes, &report->payload_bytes);
+    delegate.payload.index =
+        segments.Add(*bytes, bytes, &report->payload_bytes);
     for (const NamedBytes& named : compiled.named_data) {
       if (!names.insert(named.key).second) continue;
       const uint32_t at =

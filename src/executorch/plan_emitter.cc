@@ -179,6 +179,7 @@ bool PlanEmitter::EmitInputs() {
   for (uint32_t i = 0; i < program_.root().inputs.size(); ++i) {
     holds = EmitInput(i) && holds;
   }
+  if (holds) FillDeviceState();
   return holds;
 }
 
@@ -277,6 +278,11 @@ bool PlanEmitter::EmitState(ValueId input, StateId state, bool is_written) {
     return false;
   }
   const Bytes data = storage.bytes.subspan(0, *bytes);
+  if (resident_on_[input.index] != MemoryBlock::kHost) {
+    EmitDeviceState(input, std::string(program_.view(entry.fqn)),
+                    std::move(*tensor), data);
+    return true;
+  }
   MemoryBlock block;
   block.size_bytes = *bytes;
   if (is_written) {
@@ -289,16 +295,7 @@ bool PlanEmitter::EmitState(ValueId input, StateId state, bool is_written) {
     block.is_foreign = true;
     tensor->data_index = constants_->Add(data);
   }
-  const int8_t device = resident_on_[input.index];
-  if (device == MemoryBlock::kHost) {
-    SetIndex(input,
-             draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block)));
-    return true;
-  }
-  block.device = device;
-  PutOnDevice(device, &*tensor);
-  device_index_[input.index] =
-      draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block));
+  SetIndex(input, draft_.AddTensor(std::move(*tensor), draft_.AddBlock(block)));
   return true;
 }
 
@@ -333,8 +330,7 @@ bool PlanEmitter::EmitOutputs() {
                     "an output of kind '" + std::string(Name(spec.kind)) +
                         "', which ExecuTorch doesn't have");
     }
-    if (args[k].is_value() &&
-        !ToHost(args[k].value(), PlaceOf(root, output))) {
+    if (args[k].is_value() && !ToHost(args[k].value(), PlaceOf(root, output))) {
       return false;
     }
     SchemaArg any;
@@ -356,10 +352,10 @@ void PlanEmitter::StoreMutation(const OutputSpec& spec, ValueId from,
                                 ValueId target) {
   StatePlace state;
   const auto& draft = draft_;
-  const int32_t there = device_index_[target.index];
-  const int32_t to = there != kNoValue ? there : IndexOf(target);
-  const int32_t now = there != kNoValue ? device_index_[from.index]
-                                        : IndexOf(from);
+  // A buffer on the host may have a copy on a device, too.
+  const bool stays = resident_on_[target.index] != MemoryBlock::kHost;
+  const int32_t to = stays ? device_index_[target.index] : IndexOf(target);
+  const int32_t now = stays ? device_index_[from.index] : IndexOf(from);
   if (from == target) return;
   if (spec.state.valid()) {
     state.name = program_.view(program_.state.get(spec.state).fqn);

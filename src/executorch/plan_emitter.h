@@ -82,6 +82,10 @@ class PlanEmitter {
   // Which buffers stay there from call to call (state_chains.h).
   void FindDeviceState();
   static void PutOnDevice(int8_t device, PteTensor* tensor);
+  // A buffer that stays on a device, and how its initial bytes get there.
+  void EmitDeviceState(ValueId input, std::string name, PteTensor tensor,
+                       Bytes data);
+  void FillDeviceState();
   // A new tensor for a value, not its index.
   std::optional<int32_t> NewTensorOn(int8_t device, ValueId v,
                                      const Place& place);
@@ -155,6 +159,8 @@ class PlanEmitter {
   // By value: where it lies on a device, or -1; of buffers, on which they stay.
   std::vector<int32_t> device_index_;
   std::vector<int8_t> resident_on_;
+  // Initial bytes, as a constant, and the buffer on a device.
+  std::vector<std::pair<int32_t, int32_t>> to_fill_;
   int32_t always_false_ = -1;
   int depth_ = 0;
   uint64_t peak_live_bytes_ = 0;

@@ -32,8 +32,7 @@ bool HaveSameType(const Type& a, const Type& b) {
 class ChainFinder {
  public:
   explicit ChainFinder(const Program& program)
-      : program_(program),
-        positions_(NodePositions(program, Program::kRoot)) {}
+      : program_(program), positions_(NodePositions(program, Program::kRoot)) {}
 
   // The chain that ends with `result`, if it leads back to `start`.
   std::optional<StateChain> Find(ValueId start, ValueId result) const {
@@ -98,8 +97,7 @@ class ChainFinder {
       program_.ForEachOperand(n, [&](ValueId v) {
         if (v != old) return;
         num_here += n == link.call ? 1 : 0;
-        is_last = is_last &&
-                  positions_[n.index] <= positions_[link.call.index];
+        is_last = is_last && positions_[n.index] <= positions_[link.call.index];
       });
     }
     return is_last && num_here == 1;

@@ -157,7 +157,8 @@ class Reader {
       const auto size = cursor_.Read<int64_t>();
       if (!size) return EndsEarly();
       const auto product = CheckedMul(count, *size);
-      if (*size < 0 || !product) return Fail() << "a constant of size " << *size;
+      if (*size < 0 || !product)
+        return Fail() << "a constant of size " << *size;
       count = *product;
       constant.sizes.push_back(*size);
     }
@@ -291,8 +292,8 @@ Expected<uint64_t> SizeOfRegionBlob(Bytes head, Diagnostics& diags) {
   ByteCursor cursor(head, kMagic.size());
   const uint32_t version = *cursor.Read<uint32_t>();
   if (version != kVersion) {
-    return error() << "a block of version " << version << "; this reads version "
-                   << kVersion;
+    return error() << "a block of version " << version
+                   << "; this reads version " << kVersion;
   }
   cursor.Seek(28);
   const uint32_t zero = *cursor.Read<uint32_t>();

@@ -3,7 +3,7 @@
 //
 //   engine_builder REQUEST ENGINE
 //
-// The region is compiled for backend cpu, which does all writes that the
+// The plan is the request's block itself, which does all writes that the
 // request allows; the container says so. Environment variables make engines
 // that must be refused, or must give other results:
 //   TENON_STOCK_ENGINE = plain          a plan without a container
@@ -22,8 +22,6 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/backend.h"
-#include "backends/region_payload.h"
 #include "formats/tensorrt/engine_container.h"
 #include "region_blob/region_blob.h"
 
@@ -42,16 +40,6 @@ std::vector<std::byte> ReadFile(const char* path) {
                          std::istreambuf_iterator<char>());
   const Bytes bytes = AsBytes(text);
   return {bytes.begin(), bytes.end()};
-}
-
-// Positions among the region's inputs, from those that calls pass.
-uint32_t RegionInput(const RegionBlob& blob, uint32_t passed) {
-  uint32_t at = 0;
-  for (uint32_t i = 0;; ++i) {
-    bool is_constant = false;
-    for (const BlobConstant& c : blob.constants) is_constant |= c.input == i;
-    if (!is_constant && at++ == passed) return i;
-  }
 }
 
 EngineBinding BindingOf(const std::string& name, const BoundaryTensor& tensor) {
@@ -84,8 +72,8 @@ EngineContainer Describe(const RegionBlob& blob) {
 void Misdescribe(std::string_view variant, EngineContainer* c) {
   if (variant == "swapped_names") std::swap(c->inputs[0], c->inputs[1]);
   if (variant == "wrong_alias") {
-    c->aliases = {{OutputBindingName(0), InputBindingName(0),
-                   WriteKind::kUser}};
+    c->aliases = {
+        {OutputBindingName(0), InputBindingName(0), WriteKind::kUser}};
   }
   for (EngineAlias& alias : c->aliases) {
     if (variant == "kind_user") alias.kind = WriteKind::kUser;
@@ -99,19 +87,9 @@ void Misdescribe(std::string_view variant, EngineContainer* c) {
 
 Expected<std::vector<std::byte>> Build(Bytes request, Diagnostics& diags) {
   TENON_ASSIGN(RegionBlob blob, ReadRegionBlob(request, diags));
-  TENON_ASSIGN(const Program region,
-               ReadRegionPayload("tensorrt", blob.program, diags));
-  BackendOptions options;
-  for (const DeclaredWrite& write : blob.writes) {
-    options.replaceable.push_back(
-        {RegionInput(blob, write.input), write.output});
-  }
-  TENON_ASSIGN(const CompiledRegion compiled,
-               FindBackend("cpu")->Compile(region, options, diags));
   const std::string_view variant = Variant();
   EngineContainer container = Describe(blob);
   Misdescribe(variant, &container);
-  std::string program(AsText(compiled.payload));
   if (variant == "narrow_profile") {
     for (BoundaryTensor& input : blob.inputs) {
       for (int64_t& max : input.max) max -= max > 1 ? 1 : 0;
@@ -122,7 +100,7 @@ Expected<std::vector<std::byte>> Build(Bytes request, Diagnostics& diags) {
   if (variant == "silent_alias") {
     for (DeclaredWrite& write : blob.writes) write.kind = WriteKind::kUser;
   }
-  blob.program = AsBytes(program);
+  if (variant == "plain") blob.writes.clear();
   const std::vector<std::byte> plan = WriteRegionBlob(blob);
   if (variant == "plain") return plan;
   container.engine = plan;

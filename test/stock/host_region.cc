@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/region_payload.h"
+#include "device_delegates/region_block.h"
 #include "host_cuda.h"
 #include "support/checked.h"
 
@@ -20,6 +22,38 @@ int64_t BytesOf(DType dtype, const std::vector<int64_t>& sizes) {
   return bytes;
 }
 
+// Positions among the region's inputs, from those that calls pass.
+uint32_t RegionInput(const RegionBlob& blob, uint32_t passed) {
+  uint32_t at = 0;
+  for (uint32_t i = 0;; ++i) {
+    bool is_constant = false;
+    for (const BlobConstant& c : blob.constants) is_constant |= c.input == i;
+    if (!is_constant && at++ == passed) return i;
+  }
+}
+
+// By backend cpu, in place where the block says so; what it doesn't take is
+// interpreted.
+Expected<std::unique_ptr<Executable>> Compile(const RegionBlob& blob,
+                                              Diagnostics& diags) {
+  TENON_ASSIGN(const Program region,
+               ReadRegionPayload(kBlockProgram, blob.program, diags));
+  BackendOptions options;
+  for (const DeclaredWrite& write : blob.writes) {
+    options.replaceable.push_back(
+        {RegionInput(blob, write.input), write.output});
+  }
+  Diagnostics refusal;
+  const Backend* backend = FindBackend("cpu");
+  auto compiled = backend->Compile(region, options, refusal);
+  if (!compiled) {
+    backend = FindBackend("reference");
+    compiled = backend->Compile(region, BackendOptions(), diags);
+  }
+  if (!compiled) return Failure{};
+  return backend->Load(compiled->payload, nullptr, BackendOptions(), diags);
+}
+
 }  // namespace
 
 std::unique_ptr<HostRegion> HostRegion::Load(Bytes block, std::string* error) {
@@ -32,8 +66,7 @@ std::unique_ptr<HostRegion> HostRegion::Load(Bytes block, std::string* error) {
     return nullptr;
   }
   out->blob_ = std::move(*blob);
-  auto program = FindBackend("cpu")->Load(out->blob_.program, nullptr,
-                                          BackendOptions(), diags);
+  auto program = Compile(out->blob_, diags);
   if (!program) {
     *error = diags.FirstError();
     return nullptr;
@@ -68,9 +101,9 @@ bool HostRegion::Run(const std::vector<DeviceTensor>& inputs,
     const DType dtype = blob_.inputs[i].dtype;
     const int64_t bytes = BytesOf(dtype, inputs[i].sizes);
     void* const data =
-        bytes < 0 ? nullptr
-                  : tenon_host_cuda_bytes(inputs[i].data,
-                                          static_cast<size_t>(bytes));
+        bytes < 0
+            ? nullptr
+            : tenon_host_cuda_bytes(inputs[i].data, static_cast<size_t>(bytes));
     if (data == nullptr && bytes != 0) {
       *error = "input " + std::to_string(i) + " isn't in device memory";
       return false;

@@ -1,4 +1,4 @@
-// Runs a region's block over device memory, with backend `cpu`.
+// Runs a region's block over device memory, with Tenon's own executors.
 //
 // What the double of TensorRT and the executor behind libtenon_delegate.so have
 // in common.
@@ -21,8 +21,8 @@ struct DeviceTensor {
 
 class HostRegion {
  public:
-  // A block with a program of backend cpu. Null, with `error` set, for any
-  // other.
+  // Null, with `error` set, when the bytes are no block, or of a program that
+  // can't be run.
   static std::unique_ptr<HostRegion> Load(Bytes block, std::string* error);
 
   const RegionBlob& blob() const { return blob_; }

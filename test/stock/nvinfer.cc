@@ -38,7 +38,7 @@ struct Dims {
   int64_t sizes[8] = {};
 };
 enum class Mode : int32_t { kNone, kInput, kOutput };  // TensorIOMode
-enum class Select : int32_t { kMin, kOpt, kMax };  // OptProfileSelector
+enum class Select : int32_t { kMin, kOpt, kMax };      // OptProfileSelector
 
 using Slot = void (*)();
 

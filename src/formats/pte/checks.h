@@ -57,6 +57,9 @@ bool CheckInstructions(const PlanCheck& check);
 bool CheckKernelCalls(const PlanCheck& check);
 // Shapes and dtypes of results. Needs CheckKernelCalls.
 bool CheckResults(const PlanCheck& check);
+// Arguments of delegate calls, and who touches what lies on a device. Needs
+// CheckKernelCalls.
+bool CheckDelegateCalls(const PlanCheck& check);
 // W-PTE-02. Needs all of them.
 void CheckLiveMemory(const PlanCheck& check);
 

@@ -26,10 +26,9 @@ constexpr std::string_view kPlatforms[] = {"",
 
 // What the delegate's reader takes for itself inside a string.
 bool IsPlainName(std::string_view name) {
-  return !name.empty() &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-         });
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\';
+  });
 }
 
 // Names and aliases, whichever way the container comes about.
