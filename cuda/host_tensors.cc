@@ -35,14 +35,14 @@ const HostTensors* HostTensors::Get(std::string* error) {
   static const HostTensors* const found = [] {
     static HostTensors tensors;
     const bool has_all =
-        Set("aoti_torch_get_data_ptr", &tensors.data_, &missing) &
-        Set("aoti_torch_get_sizes", &tensors.sizes_, &missing) &
-        Set("aoti_torch_get_strides", &tensors.strides_, &missing) &
-        Set("aoti_torch_get_dim", &tensors.dim_, &missing) &
-        Set("aoti_torch_get_dtype", &tensors.dtype_, &missing) &
-        Set("aoti_torch_get_device_type", &tensors.device_type_, &missing) &
-        Set("aoti_torch_get_device_index", &tensors.device_index_, &missing) &
-        Set("aoti_torch_delete_tensor_object", &tensors.delete_, &missing) &
+        Set("aoti_torch_get_data_ptr", &tensors.data_, &missing) &&
+        Set("aoti_torch_get_sizes", &tensors.sizes_, &missing) &&
+        Set("aoti_torch_get_strides", &tensors.strides_, &missing) &&
+        Set("aoti_torch_get_dim", &tensors.dim_, &missing) &&
+        Set("aoti_torch_get_dtype", &tensors.dtype_, &missing) &&
+        Set("aoti_torch_get_device_type", &tensors.device_type_, &missing) &&
+        Set("aoti_torch_get_device_index", &tensors.device_index_, &missing) &&
+        Set("aoti_torch_delete_tensor_object", &tensors.delete_, &missing) &&
         Set("aoti_torch_create_tensor_from_blob", &tensors.from_blob_,
             &missing);
     return has_all ? &tensors : nullptr;

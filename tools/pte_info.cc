@@ -71,6 +71,9 @@ class PteTextInfo {
                             ", " + Count(d.num_calls, "call") +
                             ", payloads of " + ByteText(d.payload_bytes));
     }
+    for (size_t i = 0; i < m.bindings.size(); ++i) {
+      Line(i == 0 ? "  binds" : "", m.bindings[i]);
+    }
   }
 
   void WriteTensors(std::string_view noun, const PteTensorSummary& t) {
@@ -161,6 +164,7 @@ void WriteMethodJson(const PteMethodSummary& m, JsonWriter* json) {
   json->BeginObject();
   for (const auto& [op, count] : m.operators) json->Member(op, count);
   json->EndObject();
+  WriteStrings("bindings", m.bindings, json);
   json->Key("delegates");
   json->BeginArray();
   for (const PteDelegateSummary& d : m.delegates) {

@@ -146,6 +146,8 @@ Expected<std::vector<std::byte>> MakeRegionBlock(
 Program WithoutLabels(const Program& region) {
   Program out = region.Clone();
   out.name = "model";
+  out.regions.clear();
+  out.mutable_graph(Program::kRoot).name = out.context().Intern("main");
   Context& context = out.context();
   for (uint32_t i = 0; i < out.num_values(); ++i) {
     out.mutable_value(ValueId(i)).name =
@@ -155,6 +157,7 @@ Program WithoutLabels(const Program& region) {
     Node& node = out.mutable_node(NodeId(i));
     node.has_name = false;
     node.name = StringId();
+    node.region = RegionId();
   }
   return out;
 }

@@ -359,6 +359,8 @@ void PlanEmitter::StoreMutation(const OutputSpec& spec, ValueId from,
   if (from == target) return;
   if (spec.state.valid()) {
     state.name = program_.view(program_.state.get(spec.state).fqn);
+  } else {
+    state.name = program_.view(program_.value(target).name);
   }
   state.size_bytes = BytesOf(draft.tensor(to)).value_or(0);
   state.device = draft_.block(to).device;

@@ -58,6 +58,7 @@ def runs(name, model, backends, options=(), variant="", report=(), counts=None,
     status, text = export(name, model, backends, options, variant)
     if status != 0:
         return verdict(name, f"isn't exported: {text}")
+    moved = bytes_per_call(text)
     for part in report:
         if not re.search(part, text):
             return verdict(name, f"the report doesn't say '{part}':\n{text}")
@@ -76,16 +77,27 @@ def runs(name, model, backends, options=(), variant="", report=(), counts=None,
     if calls is not None:
         torch.save(calls, f"{work}/{name}.calls")
     add_job(name, pte, model if calls is None else name,
-            f"{work}/{model}.want", counts, wrong, refusal, executor)
+            f"{work}/{model}.want", counts, wrong, refusal, executor,
+            None if model in ("batch", "unbounded") else moved)
+
+
+def bytes_per_call(text):
+    """To the device and back at every call, and once, by the report."""
+    per_call = re.search(r"per call: .* device, (\d+) bytes?, .* back, "
+                         r"(\d+) bytes?", text)
+    first = re.search(r"first call: (\d+) bytes?", text)
+    return ([int(n) for n in per_call.groups()] if per_call else [0, 0]) + [
+        int(first[1]) if first else 0]
 
 
 def add_job(name, pte, calls, want, counts=None, wrong=False, refusal=None,
-            executor=True):
+            executor=True, moved=None):
     base = f"{work}/{name}"
     jobs.append({"name": name, "pte": pte, "calls": f"{work}/{calls}.calls",
                  "out": base + ".out", "log": base + ".log",
                  "report": base + ".report", "want": want, "counts": counts,
-                 "wrong": wrong, "refusal": refusal, "executor": executor})
+                 "wrong": wrong, "refusal": refusal, "executor": executor,
+                 "moved": moved})
 
 
 def refused(name, model, backends, reason, options=(), variant=""):
@@ -127,9 +139,18 @@ def judge(job):
         tokens = [[call[0].argmax().item() for call in calls]
                   for calls in (got, torch.load(job["want"]))]
         why = "" if tokens[0] == tokens[1] else f"tokens are {tokens}"
-    if why or job["counts"] is None:
+    if why:
         return why
     report = json.load(open(job["report"]))
+    if job["moved"]:
+        to_device, to_host, once = job["moved"]
+        stated = [to_device * len(got) + once, to_host * len(got), 0]
+        counted = [report[kind]["bytes"] for kind in
+                   ("host_to_device", "device_to_host", "device_to_device")]
+        if counted != stated:
+            return f"{counted} bytes were copied, the report says {stated}"
+    if job["counts"] is None:
+        return ""
     counted = {kind: (report[kind]["copies"], report[kind]["bytes"])
                for kind in job["counts"]}
     if counted != job["counts"]:
@@ -200,8 +221,10 @@ def composed_cases():
          ["--deny", "tensorrt:aten.sigmoid", "--deny", "cuda:aten.sigmoid"],
          report=["region_1 .TensorRT"])
     runs("two_writers", "two_writers", ALL,
-         ["--deny", "aten.sigmoid", "--allow", "tensorrt:aten.index_copy,"
-          "tensorrt:aten.sum"])
+         ["--deny", "aten.sigmoid", "--deny", "tensorrt:aten.mul"],
+         report=["k: on cuda:0, in place", "region_0 .TensorRT", "Cuda"],
+         counts={"host_to_device": (4 * 3 + 1, 4 * 104 + 256),
+                 "device_to_device": (0, 0)})
     runs("twice_cuda", "twice", "cuda,portable", ["--deny", "aten.sigmoid"],
          report=["region_1 .Cuda"])
     runs("twice_tensorrt", "twice", "tensorrt,portable",
@@ -251,6 +274,20 @@ def engine_cases():
          change=(b'"name":"input_0"', b'"name":"input_1"'))
 
 
+def engine_files():
+    """Engines as files: what the builder makes, taken out of a .pte."""
+    runs("built", "mlp", "tensorrt,portable")
+    data = open(f"{work}/built.pte", "rb").read()
+    at = data.index(b"TR01")
+    engine_at = int.from_bytes(data[at + 12:at + 16], "little")
+    size = int.from_bytes(data[at + 16:at + 24], "little")
+    for name, begin in (("container", at), ("plan", at + engine_at)):
+        path = f"{work}/{name}.engine"
+        open(path, "wb").write(data[begin:at + engine_at + size])
+        runs(f"file_{name}", "mlp", "tensorrt,portable",
+             ["--engine", f"region_0={path}"], report=["region_0 .TensorRT"])
+
+
 def cuda_cases():
     """What the library says itself."""
     runs("no_executor", "mlp", "cuda,portable", executor=False,
@@ -289,6 +326,7 @@ models.save_all(work)
 one_region_cases()
 composed_cases()
 engine_cases()
+engine_files()
 cuda_cases()
 sample_cases()
 run_jobs()

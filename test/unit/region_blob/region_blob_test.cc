@@ -71,7 +71,7 @@ TEST(RegionBlob, WhatIsWrittenIsRead) {
   EXPECT_EQ(AsText(blob->constants[0].bytes), AsText(kWeights));
   EXPECT_EQ(reinterpret_cast<const char*>(blob->constants[0].bytes.data()) -
                 reinterpret_cast<const char*>(block.data()),
-            192);
+            256);
   EXPECT_EQ(blob->writes[0], (DeclaredWrite{0, 0, WriteKind::kKvCacheUpdate}));
   EXPECT_EQ(AsText(blob->program), "a program");
 }
