@@ -41,8 +41,8 @@ class Container {
     if (region_ != nullptr) return Fail("a second region was handed in");
     const auto* bytes = reinterpret_cast<const std::byte*>(block);
     tenon::Diagnostics diags;
-    const auto size = tenon::SizeOfRegionBlob(
-        {bytes, tenon::kRegionBlobHeadBytes}, diags);
+    const auto size =
+        tenon::SizeOfRegionBlob({bytes, tenon::kRegionBlobHeadBytes}, diags);
     if (!size) return Fail(diags.FirstError());
     auto read = tenon::ReadRegionBlob({bytes, *size}, diags);
     if (!read) return Fail(diags.FirstError());
@@ -60,8 +60,9 @@ class Container {
     *out = list.size();
     return region_ != nullptr
                ? kOk
-               : Fail("the file has no region for this library: the data that "
-                      "the payload names second is missing");
+               : Fail(
+                     "the file has no region for this library: the data that "
+                     "the payload names second is missing");
   }
   int32_t NumInputs(size_t* out) const { return CountOf(inputs_, out); }
   int32_t NumOutputs(size_t* out) const { return CountOf(outputs_, out); }
@@ -160,8 +161,10 @@ class Container {
 
 using tenon_cuda::Container;
 
-TENON_EXPORT int32_t AOTInductorModelContainerCreateWithDevice(
-    Container** out, size_t, const char*, const char*) {
+TENON_EXPORT int32_t AOTInductorModelContainerCreateWithDevice(Container** out,
+                                                               size_t,
+                                                               const char*,
+                                                               const char*) {
   const auto find = reinterpret_cast<TenonRegionExecutorFunction>(
       dlsym(RTLD_DEFAULT, TENON_REGION_EXECUTOR_SYMBOL));
   if (find == nullptr) {
@@ -179,9 +182,8 @@ TENON_EXPORT int32_t AOTInductorModelContainerDelete(Container* container) {
   return tenon_cuda::kOk;
 }
 
-TENON_EXPORT int32_t
-AOTInductorModelUpdateConstantsFromBlob(Container* container,
-                                        const uint8_t* block) {
+TENON_EXPORT int32_t AOTInductorModelUpdateConstantsFromBlob(
+    Container* container, const uint8_t* block) {
   return container->Load(block);
 }
 

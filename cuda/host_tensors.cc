@@ -82,15 +82,15 @@ TensorHandle HostTensors::Resized(TensorHandle tensor,
     strides[d - 1] = strides[d] * view.sizes[d];
   }
   TensorHandle made = nullptr;
-  const int32_t failed =
-      from_blob_(view.data, static_cast<int64_t>(view.sizes.size()),
-                 view.sizes.data(), strides.data(), 0, view.dtype, device_type,
-                 device_index, &made);
+  const int32_t failed = from_blob_(
+      view.data, static_cast<int64_t>(view.sizes.size()), view.sizes.data(),
+      strides.data(), 0, view.dtype, device_type, device_index, &made);
   return failed == 0 ? made : nullptr;
 }
 
 void Warn(const std::string& message) {
-  using WarnFunction = void (*)(const char*, const char*, uint32_t, const char*);
+  using WarnFunction =
+      void (*)(const char*, const char*, uint32_t, const char*);
   const auto warn = reinterpret_cast<WarnFunction>(Find("aoti_torch_warn"));
   const std::string text = "libtenon_delegate: " + message;
   if (warn != nullptr) {

@@ -36,8 +36,10 @@ typedef struct {
   int32_t (*load)(const uint8_t* block, size_t block_bytes, void** region,
                   char* error, size_t error_bytes);
   /* Tensors are those of the region's boundary, in order. An output may lie
-   * where an input does if the region declares that write. What it starts on
-   * `stream` (a cudaStream_t) may end later. */
+   * where an input does if the region declares that write. `stream` is a
+   * cudaStream_t of this delegate alone. When the function returns, the results
+   * are there: delegates before and after run on streams of their own, and
+   * nothing else orders them. */
   int32_t (*run)(void* region, const TenonRegionTensor* inputs,
                  size_t num_inputs, const TenonRegionTensor* outputs,
                  size_t num_outputs, void* stream, char* error,

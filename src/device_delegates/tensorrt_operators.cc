@@ -6,7 +6,6 @@
 namespace tenon {
 namespace {
 
-// By layer; sorted by name inside each line only where that reads well.
 constexpr std::string_view kPackets[] = {
     // Elementwise.
     "aten.add", "aten.sub", "aten.rsub", "aten.mul", "aten.div", "aten.pow",

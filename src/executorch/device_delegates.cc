@@ -69,15 +69,16 @@ uint32_t SharedSegments::Add(Bytes bytes, std::shared_ptr<const void> owner,
   return at->second;
 }
 
-CompiledRegion KeySeparator::Separate(const DelegateRegion& region) {
-  CompiledRegion out = region.compiled;
-  if (region.runtime_name != RuntimeNameOf("cuda")) return out;
+std::optional<CompiledRegion> KeySeparator::Separate(
+    const DelegateRegion& region) {
+  if (region.runtime_name != RuntimeNameOf("cuda")) return std::nullopt;
   // "LIBRARY KEY\nBLOCK KEY"
-  const std::string payload(AsText(out.payload));
+  const std::string payload(AsText(region.compiled.payload));
   const size_t end = payload.find('\n');
   const std::string key = payload.substr(0, end);
   const uint32_t n = num_seen_[key]++;
-  if (n == 0) return out;
+  if (n == 0) return std::nullopt;
+  CompiledRegion out = region.compiled;
   const std::string other = std::to_string(n) + "_" + key;
   for (NamedBytes& named : out.named_data) {
     if (named.key == key) named.key = other;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "executorch/delegate_regions.h"
@@ -43,7 +45,8 @@ class SharedSegments {
 // all for the same bytes.
 class KeySeparator {
  public:
-  CompiledRegion Separate(const DelegateRegion& region);
+  // The region with another library key; nothing where its own is free.
+  std::optional<CompiledRegion> Separate(const DelegateRegion& region);
 
  private:
   std::map<std::string, uint32_t> num_seen_;  // by library key

@@ -36,14 +36,19 @@ bool PlanEmitter::EmitDelegate(GraphId graph, NodeId n) {
     if (!index) return false;
     call.args.push_back(*index);
   }
+  AddDelegateCall(n, std::move(call));
+  return true;
+}
+
+void PlanEmitter::AddDelegateCall(NodeId n, PteDelegateCall call) {
+  const uint32_t index = program_.node(n).delegate.index;
   PteDelegate delegate;
-  delegate.backend = region.runtime_name;
+  delegate.backend = delegates_[index].runtime_name;
   // Which payload: PlanEmitter's caller puts them into the file, in order.
   delegate.payload.place = PtePayloadPlace::kInline;
-  delegate.payload.index = node.delegate.index;
+  delegate.payload.index = index;
   draft_.plan.delegates.push_back(std::move(delegate));
   draft_.instructions().push_back({std::move(call)});
-  return true;
 }
 
 }  // namespace tenon::executorch

@@ -191,12 +191,7 @@ bool PlanEmitter::EmitDeviceDelegate(GraphId graph, NodeId n) {
     }
     call.args.push_back(index);
   }
-  PteDelegate delegate;
-  delegate.backend = region.runtime_name;
-  delegate.payload.place = PtePayloadPlace::kInline;
-  delegate.payload.index = node.delegate.index;
-  draft_.plan.delegates.push_back(std::move(delegate));
-  draft_.instructions().push_back({std::move(call)});
+  AddDelegateCall(n, std::move(call));
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -123,7 +124,8 @@ void AddPayloads(const std::vector<DelegateRegion>& regions, PtePlan* plan,
   KeySeparator separator;
   for (PteDelegate& delegate : plan->delegates) {
     const DelegateRegion& region = regions[delegate.payload.index];
-    const CompiledRegion compiled = separator.Separate(region);
+    const std::optional<CompiledRegion> other = separator.Separate(region);
+    const CompiledRegion& compiled = other ? *other : region.compiled;
     const auto bytes =
         std::make_shared<const std::vector<std::byte>>(compiled.payload);
     AddDeviceSpecs(region, plan->name, &delegate);

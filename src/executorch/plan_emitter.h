@@ -77,6 +77,7 @@ class PlanEmitter {
   bool EmitNode(GraphId graph, NodeId n);
   bool EmitView(GraphId graph, NodeId n);
   bool EmitDelegate(GraphId graph, NodeId n);  // emit_delegate.cc
+  void AddDelegateCall(NodeId n, PteDelegateCall call);
 
   // emit_device.cc: values on a device.
   // Which buffers stay there from call to call (state_chains.h).
