@@ -124,6 +124,32 @@ def engine_lines():
             metadata, "linux_x86_64", "0", "0", "0", "out@x@kv_cache_update"]
 
 
+def engine_container():
+    metadata = json.dumps({
+        "io_bindings": [
+            {"name": "x", "dtype": "float32", "shape": [2, 4],
+             "is_input": True},
+            {"name": "y", "dtype": "", "shape": [], "is_input": False}],
+        "aliased_io": [{"output": "y", "input": "x", "kind": "user"}],
+        "hardware_compatible": False, "device_id": 0,
+        "serialized_metadata": "", "target_platform": "linux_x86_64"},
+        separators=(",", ":")).encode()
+    at = (32 + len(metadata) + 15) // 16 * 16
+    head = b"TR02" + struct.pack("<IIIQQ", 32, len(metadata), at, 4, 1)
+    return (head + metadata).ljust(at, b"\0") + b"plan"
+
+
+def region_block():
+    """One float32 input of [1..6, 4], an output that replaces it, a constant.
+    The target sets the digest."""
+    tensor = struct.pack("<IIqqqq", 6, 2, 1, 6, 4, 4)
+    constant = struct.pack("<IIIIqQ", 1, 6, 1, 0, 2, 256)
+    boundary = tensor * 2 + constant + struct.pack("<IIIQQ", 0, 0, 0, 320, 7)
+    head = b"TENONRGN" + struct.pack("<IIIIIIQ", 1, 1, 1, 1, 1, 0, 327)
+    block = (head + bytes(16) + boundary).ljust(256, b"\0") + bytes(8)
+    return block.ljust(320, b"\0") + b"program"
+
+
 def without_comments(text):
     return "".join(line for line in text.splitlines(True)
                    if not line.startswith(";"))
@@ -160,6 +186,8 @@ def main():
     for path in sorted((DATA / "pte").iterdir()):
         write("pte", path.name, path.read_bytes())
     write("engine", "record", "\n".join(engine_lines()))
+    write("engine", "container", engine_container())
+    write("engine", "block", region_block())
     for name in ("engine_python.pkl", "engine_serializer.pkl"):
         write("engine", name, (DATA / "tensorrt" / name).read_bytes())
     for i, size in enumerate((0, 16, 64, 240)):

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mapfile -t files < <(git ls-files 'src/*.cc' 'src/*.h' 'tools/*.cc' \
   'tools/*.h' 'test/*.cc' 'test/*.h' 'bench/*.cc' 'bench/*.h' 'include/*.h' \
-  'python/*.cc' 'python/*.h' 'executorch/*.cc' 'examples/*.cc' 'examples/*.h')
+  'python/*.cc' 'python/*.h' 'executorch/*.cc' 'cuda/*.cc' 'cuda/*.h' 'examples/*.cc' 'examples/*.h')
 if [ "${1-}" != --check ]; then
   clang-format -i "${files[@]}"
   exit

@@ -213,6 +213,18 @@ Expected<std::vector<BackendRequest>> FindBackends(
   return requests;
 }
 
+Status AddToRequests(const CommandLine& line,
+                     std::vector<BackendRequest>* requests,
+                     Diagnostics& diags) {
+  for (BackendRequest& request : *requests) {
+    request.drop_costly = line.Has("--drop-costly");
+  }
+  TENON_TRY(SetAllNumbers(line, requests, diags));
+  TENON_TRY(AddToLists(line, "--allow", AllowOf, requests, diags));
+  TENON_TRY(AddToLists(line, "--deny", DenyOf, requests, diags));
+  return AddGroups(line, requests, diags);
+}
+
 Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,
                                                       Diagnostics& diags) {
   if (!line.Has("--backend")) {
@@ -222,15 +234,9 @@ Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,
   TENON_ASSIGN(std::vector<BackendRequest> requests,
                FindBackends(line.GetAll("--backend"), diags));
   if (requests.empty()) return requests;
-  for (BackendRequest& request : requests) {
-    request.drop_costly = line.Has("--drop-costly");
-  }
   // What the others leave over is the last one's.
   requests.back().must_take_all = line.Has("--must-take-all");
-  TENON_TRY(SetAllNumbers(line, &requests, diags));
-  TENON_TRY(AddToLists(line, "--allow", AllowOf, &requests, diags));
-  TENON_TRY(AddToLists(line, "--deny", DenyOf, &requests, diags));
-  TENON_TRY(AddGroups(line, &requests, diags));
+  TENON_TRY(AddToRequests(line, &requests, diags));
   return requests;
 }
 

@@ -66,6 +66,10 @@ constexpr std::array<Option, kOwn + kShared> JoinOptions(
 Expected<std::vector<BackendRequest>> FindBackends(
     const std::vector<std::string>& texts, Diagnostics& diags);
 
+// What the options beside --backend say of backends that were found.
+Status AddToRequests(const CommandLine& line,
+                     std::vector<BackendRequest>* requests, Diagnostics& diags);
+
 // What the options ask for; empty for "none". An unknown backend is an error
 // that lists the known ones.
 Expected<std::vector<BackendRequest>> BackendRequests(const CommandLine& line,

@@ -19,7 +19,8 @@ namespace {
 constexpr std::array kOwnOptions = {
     Option{"--output", 'o', "FILE",
            "The .pt2 to write, or a .tenon for the text form; with backend "
-           "portable, for ExecuTorch's kernels, and xnnpack, xnnpack_q8 or "
+           "portable, for ExecuTorch's kernels, and tensorrt, cuda, xnnpack, "
+           "xnnpack_q8 or "
            "tenon, its delegates, before it, a .pte. Required."},
     kTorchOption,
     Option{"--no-fallback", 0, "",
@@ -50,6 +51,15 @@ constexpr std::array kOwnOptions = {
            "The largest value of a size for backend portable, which plans "
            "memory for it. Repeatable.",
            true},
+    Option{"--engine", 0, "REGION=FILE",
+           "For backend tensorrt: the engine of a region, a serialised plan "
+           "or a TR01 or TR02 container. Repeatable.",
+           true},
+    Option{"--engine-builder", 0, "COMMAND",
+           "For backend tensorrt: builds the engines of the other regions; "
+           "run as COMMAND REQUEST ENGINE."},
+    Option{"--cuda-device", 0, "N",
+           "The device of backends tensorrt and cuda. Default: 0."},
     Option{"--method", 'm', "NAME",
            "The method to read. Default: 'model', or the only one; for a .pte, "
            "all methods of an archive."},

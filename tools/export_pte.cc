@@ -17,13 +17,9 @@ constexpr std::string_view kPortable = "portable";
 
 // Options of the verb that say something about regions or .pt2 files.
 constexpr std::string_view kForOthers[] = {
-    "--no-fallback",    "--explain",       "--dot",
-    "--time",           "--threads",       "--stop-after",
-    "--random-cut",     "--try",           "--seed",
-    "--torch",          "--allow",         "--deny",
-    "--group",          "--min-nodes",     "--max-regions",
-    "--drop-costly",    "--launch-ns",     "--bandwidth",
-    "--node-saving-ns", "--must-take-all",
+    "--no-fallback", "--explain",    "--dot",           "--time",
+    "--threads",     "--stop-after", "--try",           "--random-cut",
+    "--seed",        "--torch",      "--must-take-all",
 };
 
 // The file's memory, as it lies there.
@@ -42,8 +38,10 @@ bool IsForPortable(const CommandLine& line) {
 
 std::string_view OptionForPortable(const CommandLine& line) {
   constexpr std::string_view kOptions[] = {
-      "--constant", "--share-state",  "--share-all-state", "--weights-file",
-      "--inline",   "--compile-spec", "--caller-owned",
+      "--constant",     "--share-state", "--share-all-state",
+      "--weights-file", "--inline",      "--compile-spec",
+      "--caller-owned", "--engine",      "--engine-builder",
+      "--cuda-device",
   };
   for (const std::string_view option : kOptions) {
     if (line.Has(option)) return option;

@@ -75,6 +75,9 @@ class PteTextInfo {
                             ", " + Count(d.num_calls, "call") +
                             ", payloads of " + ByteText(d.payload_bytes));
     }
+    for (size_t i = 0; i < m.bindings.size(); ++i) {
+      Line(i == 0 ? "  binds" : "", m.bindings[i]);
+    }
   }
 
   void WriteTensors(std::string_view noun, const PteTensorSummary& t) {
@@ -228,6 +231,7 @@ void WriteMethodJson(const PtePlan& plan, const PteMethodSummary& m,
   json->BeginObject();
   for (const auto& [op, count] : m.operators) json->Member(op, count);
   json->EndObject();
+  WriteStrings("bindings", m.bindings, json);
   json->Key("delegates");
   json->BeginArray();
   for (const PteDelegateSummary& d : m.delegates) {

@@ -37,6 +37,27 @@ std::string StateText(const PteMethodReport& m) {
   return text;
 }
 
+// Copies between host and device, and which buffers stay there; nothing without
+// them.
+std::string DeviceText(const PteMethodReport& m) {
+  const executorch::DeviceTraffic& t = m.traffic;
+  if (t.num_to_device + t.num_to_host + t.initial_bytes == 0) return "";
+  std::string text = "per call: " + Count(t.num_to_device, "transfer") +
+                     " to the device, " + Count(t.bytes_to_device, "byte") +
+                     ", " + Count(t.num_to_host, "transfer") + " back, " +
+                     Count(t.bytes_to_host, "byte") + "\n";
+  if (t.initial_bytes > 0) {
+    text += "first call: " + Count(t.initial_bytes, "byte") +
+            " of initial state to the device\n";
+  }
+  for (const executorch::DeviceState& state : m.device_state) {
+    text += "  " + state.fqn +
+            ": stays on cuda:" + std::to_string(int{state.device}) + ", " +
+            Count(state.size_bytes, "byte") + "\n";
+  }
+  return text;
+}
+
 std::string MethodText(const PteMethodReport& m, bool is_only) {
   std::string text = is_only ? "" : m.name + ": ";
   text += Count(m.num_nodes, "node") + " became " +
@@ -119,6 +140,24 @@ void WriteMethodJson(const PteMethodReport& m, JsonWriter* json) {
     json->EndObject();
   }
   json->EndArray();
+  json->Key("on_device");
+  json->BeginArray();
+  for (const executorch::DeviceState& state : m.device_state) {
+    json->BeginObject();
+    json->Member("fqn", state.fqn);
+    json->Member("bytes", state.size_bytes);
+    json->Member("device", "cuda:" + std::to_string(int{state.device}));
+    json->EndObject();
+  }
+  json->EndArray();
+  json->EndObject();
+  json->Key("transfers");
+  json->BeginObject();
+  json->Member("to_device", uint64_t{m.traffic.num_to_device});
+  json->Member("bytes_to_device", m.traffic.bytes_to_device);
+  json->Member("to_host", uint64_t{m.traffic.num_to_host});
+  json->Member("bytes_to_host", m.traffic.bytes_to_host);
+  json->Member("initial_bytes", m.traffic.initial_bytes);
   json->EndObject();
   json->Key("notes");
   json->BeginArray();
@@ -164,10 +203,12 @@ std::string PteReportAsText(const PteExportReport& report) {
   std::string text;
   for (const PteMethodReport& m : report.methods) {
     text += MethodText(m, is_only);
-    if (!is_only) text += StateText(m);
+    if (!is_only) text += StateText(m) + DeviceText(m);
   }
   text += FileText(report);
-  if (is_only) text += StateText(report.methods[0]);
+  if (is_only) {
+    text += StateText(report.methods[0]) + DeviceText(report.methods[0]);
+  }
   for (const PteMethodReport& m : report.methods) {
     for (const std::string& note : m.notes) {
       text += "note: " + (is_only ? "" : m.name + ": ") + note + "\n";

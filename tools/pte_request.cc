@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "backend_options.h"
 #include "executorch/delegate_regions.h"
 #include "formats/kind/file_kind.h"
 #include "formats/pt2/pt2.h"
@@ -165,6 +166,11 @@ class RequestReader {
   }
 
   Status ReadOptionsOfMethods() {
+    // Backends on devices are made for their method's bounds.
+    TENON_TRY(ForMethods("--bound", [&](const std::string& text, bool,
+                                        PteExportOptions* options) {
+      return AddBound(text, options);
+    }));
     // What is said of one method stands instead of what is said of all.
     std::map<const PteExportOptions*, bool> has_own;
     TENON_TRY(ForMethods("--backend", [&](const std::string& text, bool is_own,
@@ -175,10 +181,9 @@ class RequestReader {
       }
       return AddBackends(text, options);
     }));
-    TENON_TRY(ForMethods("--bound", [&](const std::string& text, bool,
-                                        PteExportOptions* options) {
-      return AddBound(text, options);
-    }));
+    for (PteExportOptions& options : options_) {
+      TENON_TRY(AddRequests(&options));
+    }
     TENON_TRY(ForMethods("--compile-spec", [&](const std::string& text, bool,
                                                PteExportOptions* options) {
       return AddCompileSpec(text, options);
@@ -202,11 +207,26 @@ class RequestReader {
       if (name == kPortable) continue;
       const Backend* backend = executorch::FindDelegateBackend(name);
       if (backend == nullptr) {
-        return Usage() << "backend '" << name
-                       << "' has no delegate in ExecuTorch; beside "
-                          "'portable' there are xnnpack, xnnpack_q8 and tenon";
+        DeviceBackends& devices = request_.devices.emplace_back();
+        TENON_TRY(devices.Configure(line_, options->bounds, diags_));
+        TENON_ASSIGN(backend, devices.Find(name, diags_));
+        options->cuda_device = devices.cuda_device();
       }
       options->backends.push_back(backend);
+    }
+    return {};
+  }
+
+  // What --allow, --deny and the like say of a method's backends.
+  Status AddRequests(PteExportOptions* options) {
+    std::vector<BackendRequest> requests;
+    for (const Backend* backend : options->backends) {
+      requests.emplace_back().backend = backend;
+    }
+    TENON_TRY(AddToRequests(line_, &requests, diags_));
+    for (BackendRequest& request : requests) {
+      const std::string name(request.backend->name());
+      options->requests.emplace(name, std::move(request));
     }
     return {};
   }

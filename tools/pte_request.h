@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "command_line.h"
+#include "device_backends.h"
 #include "diag/diagnostics.h"
 #include "executorch/export_pte.h"
 #include "ir/program.h"
@@ -21,6 +22,7 @@ std::vector<std::string> PteBackendNames(const CommandLine& line);
 struct PteRequest {
   std::vector<PteMethod> methods;  // of `programs`
   std::deque<Program> programs;
+  std::deque<DeviceBackends> devices;  // what methods' backends are made of
   PteFileOptions file;
 };
 

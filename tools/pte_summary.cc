@@ -5,6 +5,7 @@
 #include <set>
 #include <variant>
 
+#include "formats/pte/delegate_boundary.h"
 #include "formats/pte/device_memory.h"
 #include "formats/pte/kernels.h"
 #include "formats/pte/pte_text.h"
@@ -69,6 +70,10 @@ void AddDelegates(const PteProgram& program, const PtePlan& plan,
     const auto [it, is_first] =
         index_of.try_emplace(delegate.backend, summary->delegates.size());
     if (is_first) summary->delegates.push_back({delegate.backend});
+    for (const std::string& line : pte::BoundaryLines(program, delegate)) {
+      summary->bindings.push_back("delegate " + std::to_string(i) + ", " +
+                                  line);
+    }
     PteDelegateSummary& d = summary->delegates[it->second];
     ++d.num_delegates;
     d.num_calls += calls[i];

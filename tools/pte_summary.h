@@ -34,7 +34,9 @@ struct PteMethodSummary {
   uint64_t num_instructions = 0;
   std::vector<std::pair<std::string, uint64_t>> operators;  // most calls first
   std::vector<PteDelegateSummary> delegates;                // by first mention
-  std::vector<PteArenaSummary> arenas;                      // from arena 1 on
+  // Of delegates whose payloads say so: "delegate 0, input 0 'x': f32[2, 4]".
+  std::vector<std::string> bindings;
+  std::vector<PteArenaSummary> arenas;  // from arena 1 on
   PteTensorSummary constants, initialised, external;
   std::vector<std::string> external_names;
 };

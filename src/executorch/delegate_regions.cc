@@ -1,9 +1,12 @@
 #include "executorch/delegate_regions.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "executorch/state_chains.h"
 #include "ir/clone.h"
 #include "link/join.h"
 #include "link/outline.h"
@@ -18,7 +21,8 @@ namespace {
 
 struct Known {
   std::string_view name, runtime_name;
-  const Backend* backend;
+  const Backend* backend;  // null: made by who has what it needs
+  bool is_on_device = false;
 };
 
 std::span<const Known> AllKnown() {
@@ -26,7 +30,9 @@ std::span<const Known> AllKnown() {
   static const TenonDelegate tenon;
   static const Known known[] = {{"xnnpack", "XnnpackBackend", &xnnpack},
                                 {"xnnpack_q8", "XnnpackBackend", &xnnpack_q8},
-                                {"tenon", "TenonBackend", &tenon}};
+                                {"tenon", "TenonBackend", &tenon},
+                                {"tensorrt", "TensorRTBackend", nullptr, true},
+                                {"cuda", "CudaBackend", nullptr, true}};
   return known;
 }
 
@@ -39,18 +45,19 @@ const Known* Find(std::string_view name) {
 
 class Cutter {
  public:
-  Cutter(Program* program, std::span<const Backend* const> backends,
+  Cutter(Program* program, const CutOptions& options,
          std::vector<std::string>* notes, Diagnostics& diags)
-      : program_(*program),
-        backends_(backends),
-        notes_(*notes),
-        diags_(diags) {}
+      : program_(*program), options_(options), notes_(*notes), diags_(diags) {}
 
   Expected<std::vector<DelegateRegion>> Run() {
     const ReplaceableInputs replaceable(program_);
     PartitionOptions options;
-    for (const Backend* backend : backends_) {
-      options.backends.emplace_back().backend = backend;
+    for (const Backend* backend : options_.backends) {
+      const auto request = options_.requests.find(backend->name());
+      options.backends.push_back(request == options_.requests.end()
+                                     ? BackendRequest()
+                                     : request->second);
+      options.backends.back().backend = backend;
     }
     TENON_ASSIGN(const PartitionPlan plan,
                  PlanPartition(program_, options, diags_));
@@ -61,33 +68,74 @@ class Cutter {
     }
     TENON_ASSIGN(const std::vector<Outlined> outlined,
                  OutlineRegions(&program_, Program::kRoot, cut, diags_));
+    FindReplaceable();
     std::vector<DelegateRegion> out;
     for (size_t i = 0; i < outlined.size(); ++i) {
-      Diagnostics reasons;
-      auto compiled = plan.regions[i].backend->Compile(
-          ExtractGraph(program_, outlined[i].child),
-          OptionsFor(outlined[i].call, replaceable), reasons);
-      if (!compiled) {
-        notes_.push_back(cut[i].name +
-                         " stays with the kernels: " + reasons.FirstError());
-        continue;
-      }
-      DelegateRegion region;
-      region.runtime_name = RuntimeNameOf(cut[i].backend);
-      region.num_nodes = static_cast<uint32_t>(cut[i].nodes.size());
-      region.compiled = std::move(*compiled);
+      auto region = CompileByAny(&cut[i], outlined[i], options.backends,
+                                 plan.regions[i].backend, replaceable);
+      if (!region) continue;
       AddDelegate(cut[i], outlined[i]);
-      out.push_back(std::move(region));
+      out.push_back(std::move(*region));
     }
     TENON_TRY(JoinAll(&program_, diags_));
     return out;
   }
 
  private:
-  BackendOptions OptionsFor(NodeId call,
+  // By its own backend, or the next one that takes all of it (D-7).
+  std::optional<DelegateRegion> CompileByAny(
+      RegionNodes* cut, const Outlined& outlined,
+      const std::vector<BackendRequest>& requests, const Backend* first,
+      const ReplaceableInputs& replaceable) {
+    Program extracted = ExtractGraph(program_, outlined.child);
+    bool has_turn = false;
+    for (const BackendRequest& request : requests) {
+      has_turn = has_turn || request.backend == first;
+      if (!has_turn ||
+          (request.backend != first && !TakesWhole(extracted, request))) {
+        continue;
+      }
+      const Known& known = *Find(request.backend->name());
+      // Engines are asked for by the region's name.
+      extracted.name = known.is_on_device ? cut->name : "model";
+      Diagnostics reasons;
+      auto compiled = request.backend->Compile(
+          extracted, OptionsFor(outlined.call, known.is_on_device, replaceable),
+          reasons);
+      if (!compiled) {
+        notes_.push_back(cut->name + " isn't for backend " +
+                         std::string(known.name) + ": " + reasons.FirstError());
+        continue;
+      }
+      cut->backend = known.name;
+      DelegateRegion region;
+      region.name = cut->name;
+      region.runtime_name = known.runtime_name;
+      region.num_nodes = static_cast<uint32_t>(cut->nodes.size());
+      if (known.is_on_device) region.device = options_.cuda_device;
+      region.compiled = std::move(*compiled);
+      return region;
+    }
+    notes_.push_back(cut->name + " stays with the kernels");
+    return std::nullopt;
+  }
+
+  void FindReplaceable() {
+    for (const StateChain& chain : FindStateChains(program_)) {
+      for (const StateLink& link : chain.links) {
+        replaceable_[link.call.index].push_back({link.input, link.output});
+      }
+    }
+  }
+
+  BackendOptions OptionsFor(NodeId call, bool is_on_device,
                             const ReplaceableInputs& replaceable) const {
     BackendOptions options;
-    options.replaceable = replaceable.Of(program_, call);
+    if (!is_on_device) options.replaceable = replaceable.Of(program_, call);
+    const auto writes = replaceable_.find(call.index);
+    if (is_on_device && writes != replaceable_.end()) {
+      options.replaceable = writes->second;
+    }
     const auto args = program_.args(call);
     for (uint32_t i = 0; i < args.size(); ++i) {
       if (!args[i].is_value()) continue;
@@ -118,7 +166,8 @@ class Cutter {
   }
 
   Program& program_;
-  const std::span<const Backend* const> backends_;
+  const CutOptions& options_;
+  std::map<uint32_t, std::vector<DeclaredWrite>> replaceable_;  // by call
   std::vector<std::string>& notes_;
   Diagnostics& diags_;
 };
@@ -141,10 +190,10 @@ bool DelegateRegion::Absorbs(uint32_t input) const {
 }
 
 Expected<std::vector<DelegateRegion>> CutForDelegates(
-    Program* lowered, std::span<const Backend* const> backends,
+    Program* lowered, const CutOptions& options,
     std::vector<std::string>* notes, Diagnostics& diags) {
-  if (backends.empty()) return std::vector<DelegateRegion>();
-  return Cutter(lowered, backends, notes, diags).Run();
+  if (options.backends.empty()) return std::vector<DelegateRegion>();
+  return Cutter(lowered, options, notes, diags).Run();
 }
 
 std::vector<bool> FindAbsorbed(const Program& lowered,

@@ -15,6 +15,8 @@ bool PlanEmitter::EmitDelegate(GraphId graph, NodeId n) {
                   "a call of a delegate that no stock runtime has");
   }
   const DelegateRegion& region = delegates_[node.delegate.index];
+  if (region.device != MemoryBlock::kHost) return EmitDeviceDelegate(graph, n);
+  if (!OperandsToHost(graph, n)) return false;
   PteDelegateCall call;
   call.delegate_index = static_cast<int32_t>(draft_.plan.delegates.size());
   // Inputs, then outputs.
@@ -45,13 +47,19 @@ bool PlanEmitter::EmitDelegate(GraphId graph, NodeId n) {
     }
     call.args.push_back(IndexOf(v));
   }
+  AddDelegateCall(n, std::move(call));
+  return true;
+}
+
+void PlanEmitter::AddDelegateCall(NodeId n, PteDelegateCall call) {
+  const uint32_t index = program_.node(n).delegate.index;
   PteDelegate delegate;
-  delegate.backend = region.runtime_name;
+  delegate.backend = delegates_[index].runtime_name;
   // Which payload: PlanEmitter's caller puts them into the file, in order.
   delegate.payload.place = PtePayloadPlace::kInline;
-  delegate.payload.index = node.delegate.index;
+  delegate.payload.index = index;
   for (const PteBackendOption& option : options_.backend_options) {
-    if (RuntimeNameOf(option.backend) != region.runtime_name) continue;
+    if (RuntimeNameOf(option.backend) != delegate.backend) continue;
     const auto value = std::make_shared<const std::string>(option.value);
     PteCompileSpec spec;
     spec.key = option.key;
@@ -61,7 +69,6 @@ bool PlanEmitter::EmitDelegate(GraphId graph, NodeId n) {
   }
   draft_.plan.delegates.push_back(std::move(delegate));
   draft_.instructions().push_back({std::move(call)});
-  return true;
 }
 
 }  // namespace tenon::executorch

@@ -43,19 +43,30 @@ bool PlanEmitter::WriteStateBack() {
       return Refuse(root, output, Rule::kUnsupported,
                     "a mutation of something that is no tensor");
     }
-    const int32_t from = IndexOf(args[k].value()), to = IndexOf(target);
-    if (from == to) {
-      if (args[k].value() != target) ++num_in_place_;
-      continue;
-    }
-    draft_.CallKernel("aten::copy_", {to, from, draft_.AddBool(false), to});
-    const std::string name(
-        spec.state.valid() ? program_.view(program_.state.get(spec.state).fqn)
-                           : program_.view(program_.value(target).name));
-    copies_.push_back({name, BytesOf(draft_.tensor(to)).value_or(0),
-                       MakerOf(args[k].value())});
+    StoreMutation(spec, args[k].value(), target);
   }
   return true;
+}
+
+void PlanEmitter::StoreMutation(const OutputSpec& spec, ValueId from,
+                                ValueId target) {
+  if (from == target) return;
+  const std::string name(spec.state.valid()
+                             ? program_.view(program_.state.get(spec.state).fqn)
+                             : program_.view(program_.value(target).name));
+  // A buffer on the host may have a copy on a device, too.
+  const bool stays = resident_on_[target.index] != MemoryBlock::kHost;
+  const int32_t to = stays ? device_index_[target.index] : IndexOf(target);
+  const int32_t made = stays ? device_index_[from.index] : IndexOf(from);
+  const uint64_t bytes = BytesOf(draft_.tensor(to)).value_or(0);
+  if (stays) device_state_.push_back({name, bytes, draft_.block(to).device});
+  if (made == to) {
+    ++num_in_place_;
+    return;
+  }
+  copies_.push_back({name, bytes, MakerOf(from)});
+  if (made == kNoValue) return CopyBack(from, target);
+  draft_.CallKernel("aten::copy_", {to, made, draft_.AddBool(false), to});
 }
 
 void PlanEmitter::LeaveOutputsToCaller() {
@@ -97,6 +108,9 @@ bool PlanEmitter::EmitOutputs() {
       return Refuse(root, output, Rule::kUnsupported,
                     "an output of kind '" + std::string(Name(spec.kind)) +
                         "', which ExecuTorch doesn't have");
+    }
+    if (args[k].is_value() && !ToHost(args[k].value(), PlaceOf(root, output))) {
+      return false;
     }
     SchemaArg any;
     any.type = SchemaType::kScalar;

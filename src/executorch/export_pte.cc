@@ -220,14 +220,16 @@ class FileMaker {
   Status FoldAndCut(size_t m) {
     PteMethodReport& report = report_.methods[m];
     Program& lowered = lowered_[m];
-    const bool has_backends = !methods_[m].options.backends.empty();
+    const PteExportOptions& options = methods_[m].options;
+    const bool has_backends = !options.backends.empty();
     TENON_TRY(Fold(shared_, has_backends, &lowered, diags_));
     std::vector<DelegateRegion> regions;
     {
       const UnchangedState unchanged(shared_, &lowered);
-      TENON_ASSIGN(regions,
-                   CutForDelegates(&lowered, methods_[m].options.backends,
-                                   &report.notes, diags_));
+      TENON_ASSIGN(regions, CutForDelegates(&lowered,
+                                            {options.backends, options.requests,
+                                             options.cuda_device},
+                                            &report.notes, diags_));
     }
     for (const DelegateRegion& region : regions) {
       report.regions.push_back({region.runtime_name, region.num_nodes});
@@ -256,6 +258,8 @@ class FileMaker {
         static_cast<uint32_t>(plan.chains[0].instructions.size());
     report.num_in_place = emitter.num_in_place();
     report.copies = emitter.copies();
+    report.device_state = emitter.device_state();
+    report.traffic = TrafficOf(plan);
     report.notes.insert(report.notes.end(), emitter.notes().begin(),
                         emitter.notes().end());
     report.arena_bytes = ArenaBytes(plan);

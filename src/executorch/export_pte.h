@@ -30,8 +30,10 @@
 
 #include "backends/backend.h"
 #include "diag/diagnostics.h"
+#include "executorch/device_delegates.h"
 #include "formats/pte/pte.h"
 #include "ir/program.h"
+#include "partition/partition.h"
 #include "support/expected.h"
 #include "tensor/tensor.h"
 
@@ -58,6 +60,11 @@ struct PteExportOptions {
   // keep their places.
   bool plans_inputs = true;
   bool plans_outputs = true;
+  // What each of them may take, by its name; without an entry, all that it
+  // takes.
+  std::map<std::string, BackendRequest, std::less<>> requests;
+  // For delegates on devices.
+  int8_t cuda_device = 0;
 };
 
 struct PteMethod {
@@ -113,6 +120,8 @@ struct PteMethodReport {
     uint32_t num_nodes = 0;
   };
   std::vector<Region> regions;
+  std::vector<executorch::DeviceState> device_state;
+  executorch::DeviceTraffic traffic;
   std::vector<std::string> notes;
 
   // Of state, at every call.

@@ -1,6 +1,7 @@
 #include "executorch/payloads.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace tenon::executorch {
@@ -31,7 +32,10 @@ Status Payloads::Add(const std::vector<DelegateRegion>& regions,
                      Weights* weights, PtePlan* plan, PteExportReport* report,
                      Diagnostics& diags) {
   for (PteDelegate& delegate : plan->delegates) {
-    const CompiledRegion& compiled = regions[delegate.payload.index].compiled;
+    const DelegateRegion& region = regions[delegate.payload.index];
+    const auto separate = separator_.Separate(region);
+    const CompiledRegion& compiled = separate ? *separate : region.compiled;
+    AddDeviceSpecs(region, plan->name, &delegate);
     delegate.payload = Place(compiled.payload, report);
     for (const NamedBytes& named : compiled.named_data) {
       if (weights->StoreNamed(named)) continue;

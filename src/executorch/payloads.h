@@ -8,6 +8,7 @@
 
 #include "diag/diagnostics.h"
 #include "executorch/delegate_regions.h"
+#include "executorch/device_delegates.h"
 #include "executorch/export_pte.h"
 #include "executorch/stored_data.h"
 #include "executorch/weights.h"
@@ -34,6 +35,7 @@ class Payloads {
   const bool is_inline_;
   PteProgram& program_;
   std::map<ContentKey, PtePayloadRef> known_;
+  KeySeparator separator_;
 };
 
 }  // namespace tenon::executorch

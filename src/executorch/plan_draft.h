@@ -27,6 +27,10 @@ struct MemoryBlock {
   bool is_foreign = false;
   // Holds its bytes from one turn of the loop around it to the next.
   bool outlives_turn = false;
+  // On the host, or on the CUDA device of that number.
+  int8_t device = kHost;
+
+  static constexpr int8_t kHost = -1;
 };
 
 // Instructions from `begin` to `end`, which leads back to `begin`.

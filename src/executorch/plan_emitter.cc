@@ -67,6 +67,7 @@ PlanEmitter::PlanEmitter(const Source& source, Weights* weights,
 
 Expected<PtePlan> PlanEmitter::Emit() {
   draft_.plan.name = method_;
+  FindDeviceState();
   if (diags_.has_errors() || !EmitInputs() || !EmitGraph(Program::kRoot) ||
       !EmitOutputs()) {
     TENON_ASSERT(diags_.has_errors(), "a plan that isn't written says why");
@@ -175,6 +176,7 @@ bool PlanEmitter::EmitInputs() {
   for (uint32_t i = 0; i < program_.root().inputs.size(); ++i) {
     holds = EmitInput(i) && holds;
   }
+  if (holds) FillDeviceState();
   return holds;
 }
 
@@ -276,6 +278,11 @@ bool PlanEmitter::EmitState(ValueId input, StateId state, bool is_written) {
     return false;
   }
   const Bytes data = storage.bytes.subspan(0, *bytes);
+  if (resident_on_[input.index] != MemoryBlock::kHost) {
+    EmitDeviceState(input, std::string(program_.view(entry.fqn)),
+                    std::move(*tensor), data, storage.owner);
+    return true;
+  }
   MemoryBlock block;
   block.size_bytes = *bytes;
   if (is_written) {
@@ -322,6 +329,7 @@ bool PlanEmitter::EmitGraph(GraphId graph) {
 bool PlanEmitter::EmitNode(GraphId graph, NodeId n) {
   const Node& node = program_.node(n);
   if (node.kind == NodeKind::kDelegateCall) return EmitDelegate(graph, n);
+  if (!OperandsToHost(graph, n)) return false;
   if (node.kind != NodeKind::kOp) {
     return Refuse(graph, n, Rule::kUnsupported,
                   "a node that lowering should have replaced");

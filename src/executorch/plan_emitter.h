@@ -63,6 +63,7 @@ class PlanEmitter {
   const std::vector<PteStateCopy>& copies() const { return copies_; }
   // Outputs that keep a place although the caller was to give one.
   const std::vector<std::string>& notes() const { return notes_; }
+  const std::vector<DeviceState>& device_state() const { return device_state_; }
   // The most bytes that are alive at one instruction.
   uint64_t peak_live_bytes() const { return peak_live_bytes_; }
 
@@ -75,6 +76,29 @@ class PlanEmitter {
   bool EmitNode(GraphId graph, NodeId n);
   bool EmitView(GraphId graph, NodeId n);
   bool EmitDelegate(GraphId graph, NodeId n);  // emit_delegate.cc
+  void AddDelegateCall(NodeId n, PteDelegateCall call);
+
+  // emit_device.cc: values on a device.
+  // Which buffers stay there from call to call (state_chains.h).
+  void FindDeviceState();
+  static void PutOnDevice(int8_t device, PteTensor* tensor);
+  // A buffer that stays on a device, and how its initial bytes get there.
+  void EmitDeviceState(ValueId input, std::string name, PteTensor tensor,
+                       Bytes data, std::shared_ptr<const void> owner);
+  void FillDeviceState();
+  // A new tensor for a value, not its index.
+  std::optional<int32_t> NewTensorOn(int8_t device, ValueId v,
+                                     const Place& place);
+  // Where a value lies on the device; copied there if it doesn't yet.
+  std::optional<int32_t> OnDevice(GraphId graph, NodeId n, ValueId v,
+                                  int8_t device);
+  // Copies a value that lies on a device alone.
+  bool ToHost(ValueId v, const Place& place);
+  bool OperandsToHost(GraphId graph, NodeId n);
+  bool EmitDeviceDelegate(GraphId graph, NodeId n);
+  // Writes a value from a device over a buffer on the host.
+  void CopyBack(ValueId from, ValueId state);
+
   std::optional<PteTensor> TensorOf(const Type& type, const Place& place);
   // A new tensor in planned memory for a result, or where it lies in place.
   std::optional<int32_t> NewResult(GraphId graph, NodeId n, ValueId v);
@@ -84,6 +108,7 @@ class PlanEmitter {
   // emit_outputs.cc
   bool EmitOutputs();
   bool WriteStateBack();
+  void StoreMutation(const OutputSpec& spec, ValueId from, ValueId target);
   // With outputs left to the caller: those that can be.
   void LeaveOutputsToCaller();
   // What made a value: "region_0 (XnnpackBackend)", or an operator.
@@ -143,12 +168,18 @@ class PlanEmitter {
   std::vector<int32_t> index_of_;   // by value; -1: not emitted
   std::vector<int32_t> target_of_;  // by value: where it has to lie, or -1
   std::vector<ValueId> in_place_;   // by value (in_place.h)
+  // By value: where it lies on a device, or -1; of buffers, on which they stay.
+  std::vector<int32_t> device_index_;
+  std::vector<int8_t> resident_on_;
+  // Initial bytes, as a constant, and the buffer on a device.
+  std::vector<std::pair<int32_t, int32_t>> to_fill_;
   int32_t always_false_ = -1;
   int depth_ = 0;
   uint64_t peak_live_bytes_ = 0;
   uint32_t num_in_place_ = 0;
   std::vector<PteStateCopy> copies_;
   std::vector<std::string> notes_;
+  std::vector<DeviceState> device_state_;
 };
 
 }  // namespace tenon::executorch

@@ -18,7 +18,8 @@ namespace tenon::executorch {
 // the same turn lives to the loop's end.
 std::vector<Lifetime> FindLifetimes(const PlanDraft& draft);
 
-// Gives every tensor of a planned block its place and the plan its arenas.
+// Gives every tensor of a planned block its place and the plan its arenas: the
+// host's, then one for each device that has blocks.
 // Returns what no plan can be smaller than (memory/memory_plan.h), in bytes.
 // With `state_arena_bytes`, state that knows its offset lies in a second arena
 // of that size.

@@ -1,9 +1,17 @@
 // The record of a compiled engine: 13 lines for the 13 strings, then the object
-// that holds them, and the metadata pickled inside.
+// that holds them, and the metadata pickled inside; the container around an
+// engine in a .pte, and the block of a region.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "formats/tensorrt/engine_container.h"
 #include "formats/tensorrt/engine_object.h"
 #include "formats/tensorrt/engine_record.h"
 #include "formats/tensorrt/engine_shapes.h"
 #include "fuzz/target.h"
+#include "region_blob/region_blob.h"
+#include "support/hash.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -35,6 +43,42 @@ void CheckStrings(const EngineStrings& strings) {
   }
 }
 
+void CheckContainer(Bytes bytes) {
+  const Place place = Place::Node("fuzz");
+  Diagnostics diags;
+  const auto container = ReadEngineContainer(bytes, place, diags);
+  if (!container) {
+    Expect(diags.has_errors(), "a refusal to read says why");
+    return;
+  }
+  const auto written = WriteEngineContainer(*container, place, diags);
+  Expect(written.ok(), "what was accepted is written", diags.ToString());
+  const auto back = ReadEngineContainer(*written, place, diags);
+  Expect(back.ok(), "what was written is read", diags.ToString());
+  Expect(back->inputs == container->inputs &&
+             back->outputs == container->outputs &&
+             back->aliases.size() == container->aliases.size() &&
+             AsText(back->engine) == AsText(container->engine),
+         "what was written is the same");
+}
+
+// With the digest that the bytes have, so that not all are refused for it.
+void CheckBlock(Bytes bytes) {
+  std::vector<std::byte> block(bytes.begin(), bytes.end());
+  if (block.size() >= kRegionBlobHeadBytes) {
+    const Digest digest = HashBytes(block.data() + kRegionBlobHeadBytes,
+                                    block.size() - kRegionBlobHeadBytes);
+    std::memcpy(block.data() + 40, &digest, sizeof(digest));
+  }
+  Diagnostics diags;
+  const auto blob = ReadRegionBlob(block, diags);
+  if (!blob) {
+    Expect(diags.has_errors(), "a refusal to read says why");
+    return;
+  }
+  Expect(WriteRegionBlob(*blob) == block, "what was accepted is written again");
+}
+
 }  // namespace
 
 void FuzzEngine(Bytes bytes) {
@@ -48,6 +92,8 @@ void FuzzEngine(Bytes bytes) {
     Expect(diags.has_errors(), "a refusal to read says why");
   }
   ReadEngineShapes(AsText(bytes));
+  CheckContainer(bytes);
+  CheckBlock(bytes);
 }
 
 }  // namespace tenon::fuzz

@@ -59,6 +59,9 @@ bool CheckKernelCalls(const PlanCheck& check);
 bool CheckResults(const PlanCheck& check);
 // W-PTE-08, over all methods.
 void CheckSharedState(const PteProgram& program, Diagnostics& diags);
+// Arguments of delegate calls, and who touches what lies on a device. Needs
+// CheckKernelCalls.
+bool CheckDelegateCalls(const PlanCheck& check);
 // W-PTE-02. Needs all of them.
 void CheckLiveMemory(const PlanCheck& check);
 

@@ -3,20 +3,11 @@
 #include <charconv>
 #include <string_view>
 
+#include "formats/pte/delegate_boundary.h"
 #include "support/byte_cursor.h"
 
 namespace tenon::pte {
 namespace {
-
-Bytes PayloadOf(const PteProgram& program, const PteDelegate& delegate) {
-  const uint32_t i = delegate.payload.index;
-  if (delegate.payload.place == PtePayloadPlace::kSegment) {
-    return i < program.segments.size() ? program.segments[i].bytes : Bytes();
-  }
-  return i < program.inline_payloads.size()
-             ? program.inline_payloads[i].data.bytes
-             : Bytes();
-}
 
 template <typename T>
 std::optional<T> ReadAt(Bytes bytes, uint64_t at) {
@@ -74,7 +65,10 @@ std::optional<uint32_t> NumDelegateOutputs(const PteProgram& program,
   const Bytes payload = PayloadOf(program, delegate);
   if (delegate.backend == "XnnpackBackend") return OfXnnpack(payload);
   if (delegate.backend == "TenonBackend") return OfTenon(payload);
-  return std::nullopt;
+  Diagnostics unused;
+  const auto boundary = ReadDelegateBoundary(program, delegate, {}, unused);
+  if (!boundary || !*boundary) return std::nullopt;
+  return static_cast<uint32_t>((*boundary)->outputs.size());
 }
 
 }  // namespace tenon::pte

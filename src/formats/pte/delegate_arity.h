@@ -8,8 +8,9 @@
 
 namespace tenon::pte {
 
-// What the payload says: of XNNPACK's delegate and of Tenon's. Nothing for
-// others, and for payloads that aren't what they should be.
+// What the payload says: of XNNPACK's delegate, Tenon's, TensorRT's and, where
+// it runs a region of Tenon, CUDA's. Nothing for others, and for payloads that
+// aren't what they should be.
 std::optional<uint32_t> NumDelegateOutputs(const PteProgram& program,
                                            const PteDelegate& delegate);
 

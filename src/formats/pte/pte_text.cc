@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "formats/pte/delegate_boundary.h"
 #include "formats/pte/kernels.h"
 #include "support/hash.h"
 
@@ -219,6 +220,9 @@ class ProgramPrinter {
          delegate.payload.place == PtePayloadPlace::kSegment ? "segment"
                                                              : "inline payload",
          delegate.payload.index);
+    for (const std::string& line : pte::BoundaryLines(program_, delegate)) {
+      Line("    {}", line);
+    }
     for (const PteCompileSpec& spec : delegate.specs) {
       constexpr size_t kShownBytes = 64;
       const bool is_short = spec.value.bytes.size() <= kShownBytes;

@@ -10,9 +10,10 @@ namespace tenon {
 namespace pte {
 namespace {
 
-// What the wheel of the stock runtime registers.
-constexpr std::string_view kStockBackends[] = {"XnnpackBackend",
-                                               "OpenvinoBackend", "QnnBackend"};
+// What the wheels of the stock runtime register.
+constexpr std::string_view kStockBackends[] = {
+    "XnnpackBackend", "OpenvinoBackend", "QnnBackend", "TensorRTBackend",
+    "CudaBackend"};
 
 class ProgramCheck {
  public:
@@ -123,7 +124,10 @@ class ProgramCheck {
     const bool memory_holds = CheckMemory(check);
     const bool instructions_hold = CheckInstructions(check);
     if (!boundary_holds || !values_hold || !instructions_hold) return;
-    if (!CheckKernelCalls(check) || !CheckResults(check)) return;
+    if (!CheckKernelCalls(check) || !CheckResults(check) ||
+        !CheckDelegateCalls(check)) {
+      return;
+    }
     if (memory_holds && options_.lint) CheckLiveMemory(check);
   }
 

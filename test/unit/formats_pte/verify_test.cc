@@ -6,6 +6,7 @@
 #include <string>
 
 #include "formats/pte/verify_pte.h"
+#include "formats/tensorrt/engine_container.h"
 #include "sample_program.h"
 
 namespace tenon {
@@ -463,6 +464,52 @@ TEST(PtdVerify, DataFiles) {
   expect(Rule::kPte11, [](PtdFile& f) { f.entries[0].layout->sizes[0] = -1; });
   expect(Rule::kPte29, [](PtdFile& f) { f.entries.push_back(f.entries[0]); });
   expect(Rule::kPte29, [](PtdFile& f) { f.entries[0].key.clear(); });
+}
+
+// The sample's delegate takes p and gives q, both float[3, 4].
+FlatBlob Engine(size_t num_inputs, const std::string& dtype,
+                std::vector<int64_t> shape, bool is_aliased = false) {
+  EngineContainer c;
+  for (size_t i = 0; i < num_inputs; ++i) {
+    c.inputs.push_back({InputBindingName(i), dtype, shape});
+  }
+  c.outputs.push_back({OutputBindingName(0), dtype, shape});
+  if (is_aliased) {
+    c.aliases.push_back(
+        {OutputBindingName(0), InputBindingName(0), WriteKind::kUser});
+  }
+  c.engine = AsBytes("plan");
+  Diagnostics diags;
+  const auto bytes = WriteEngineContainer(c, Place::Node("engine"), diags);
+  EXPECT_TRUE(bytes) << diags.ToString();
+  return BlobOf(std::string(AsText(*bytes)), kPteSegmentAlignment);
+}
+EditFunction WithEngine(const FlatBlob& engine) {
+  return [engine](S& s) {
+    s.plan().delegates[0].backend = "TensorRTBackend";
+    s.program.segments[s.plan().delegates[0].payload.index] = engine;
+  };
+}
+
+TEST(PteVerify, V_PTE_35_ArgumentsOfDelegates) {
+  S sample;
+  const PteTensor& p = *sample.plan().values[S::kP].tensor();
+  const std::vector<int64_t> shape(p.sizes.begin(), p.sizes.end());
+  std::vector<int64_t> larger = shape;
+  ++larger[0];
+  ExpectFine(WithEngine(Engine(1, "float32", shape)));
+  ExpectFine(WithEngine(Engine(1, "", {})));
+  Expect(Rule::kPte35, WithEngine(Engine(2, "float32", shape)));
+  Expect(Rule::kPte35, WithEngine(Engine(1, "float16", shape)));
+  Expect(Rule::kPte35, WithEngine(Engine(1, "float32", {1})));
+  Expect(Rule::kPte35, WithEngine(Engine(1, "float32", larger)));
+  // A host tensor that is written in place.
+  Expect(Rule::kPte35, WithEngine(Engine(1, "float32", shape, true)));
+}
+
+TEST(PteVerify, TRT_04_PayloadsThatAreNone) {
+  Expect(Rule::kEngine04,
+         WithEngine(BlobOf("TR01 and no more", kPteSegmentAlignment)));
 }
 
 }  // namespace

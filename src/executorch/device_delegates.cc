@@ -1,0 +1,80 @@
+#include "executorch/device_delegates.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "executorch/plan_emitter.h"
+#include "formats/pte/kernels.h"
+#include "support/byte_cursor.h"
+
+namespace tenon::executorch {
+namespace {
+
+void AddSpec(std::string_view key, std::string_view text,
+             PteDelegate* delegate) {
+  const Bytes bytes = AsBytes(text);
+  const auto owner = std::make_shared<const std::vector<std::byte>>(
+      bytes.begin(), bytes.end());
+  delegate->specs.push_back(
+      {std::string(key), {*owner, owner, kPteInlineAlignment}});
+}
+
+}  // namespace
+
+DeviceTraffic TrafficOf(const PtePlan& plan) {
+  DeviceTraffic out;
+  for (const PteInstruction& instruction : plan.chains[0].instructions) {
+    const auto* call = std::get_if<PteKernelCall>(&instruction.action);
+    if (call == nullptr) continue;
+    const std::string name =
+        KernelName(plan.operators[static_cast<size_t>(call->operator_index)]);
+    const bool to_device = name == "et_copy::_h2d_copy.out";
+    if (!to_device && name != "et_copy::_d2h_copy.out") continue;
+    const PteTensor& tensor =
+        *plan.values[static_cast<size_t>(call->args[0])].tensor();
+    const PteTensor& target =
+        *plan.values[static_cast<size_t>(call->args[1])].tensor();
+    if (to_device && target.extra && !target.extra->name.empty()) {
+      // A buffer gets its initial bytes, once.
+      out.initial_bytes += BytesOf(tensor).value_or(0);
+      continue;
+    }
+    ++(to_device ? out.num_to_device : out.num_to_host);
+    (to_device ? out.bytes_to_device : out.bytes_to_host) +=
+        BytesOf(tensor).value_or(0);
+  }
+  return out;
+}
+
+void AddDeviceSpecs(const DelegateRegion& region, const std::string& method,
+                    PteDelegate* delegate) {
+  if (region.device == MemoryBlock::kHost) return;
+  AddSpec("target_device", "cuda:" + std::to_string(int{region.device}),
+          delegate);
+  AddSpec("method_name", method, delegate);
+}
+
+std::optional<CompiledRegion> KeySeparator::Separate(
+    const DelegateRegion& region) {
+  if (region.runtime_name != RuntimeNameOf("cuda")) return std::nullopt;
+  // "LIBRARY KEY\nBLOCK KEY"
+  const std::string payload(AsText(region.compiled.payload));
+  const size_t end = payload.find('\n');
+  const std::string key = payload.substr(0, end);
+  const uint32_t n = num_seen_[key]++;
+  if (n == 0) return std::nullopt;
+  CompiledRegion out = region.compiled;
+  const std::string other = std::to_string(n) + "_" + key;
+  for (NamedBytes& named : out.named_data) {
+    if (named.key == key) named.key = other;
+  }
+  const std::string text = other + payload.substr(end);
+  const Bytes bytes = AsBytes(text);
+  out.payload.assign(bytes.begin(), bytes.end());
+  return out;
+}
+
+}  // namespace tenon::executorch

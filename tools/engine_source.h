@@ -1,0 +1,38 @@
+// Where `tenon export` gets the engines of backend tensorrt.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "device_delegates/tensorrt_backend.h"
+#include "diag/diagnostics.h"
+#include "support/expected.h"
+
+namespace tenon::tools {
+
+// Files by region, and a command for the rest. The command is a program, found
+// as a shell finds it, but without a shell: it is run as COMMAND REQUEST ENGINE
+// with two files in a folder of its own. REQUEST is the region as a block
+// (docs/formats/tensorrt.md); it writes the plan or container to ENGINE and
+// ends with 0.
+class EngineFiles {
+ public:
+  // Options --engine and --engine-builder.
+  Status Configure(const CommandLine& line, Diagnostics& diags);
+  bool empty() const { return files_.empty() && command_.empty(); }
+
+  Expected<std::vector<std::byte>> Get(const EngineRequest& request,
+                                       Diagnostics& diags) const;
+
+ private:
+  Expected<std::vector<std::byte>> Build(const EngineRequest& request,
+                                         Diagnostics& diags) const;
+
+  std::map<std::string, std::string> files_;  // by region
+  std::string command_;
+};
+
+}  // namespace tenon::tools
