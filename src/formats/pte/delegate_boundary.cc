@@ -63,7 +63,7 @@ Expected<std::optional<DelegateBoundary>> OfTensorRt(Bytes payload,
   return std::optional(std::move(out));
 }
 
-const FlatBlob* FindData(const PteProgram& program, std::string_view key) {
+const PteSegment* FindData(const PteProgram& program, std::string_view key) {
   const auto at =
       std::find_if(program.named_data.begin(), program.named_data.end(),
                    [&](const PteNamedData& data) { return data.key == key; });
@@ -90,7 +90,7 @@ Expected<std::optional<DelegateBoundary>> OfCuda(const PteProgram& program,
            << "', which the file doesn't have";
   }
   // Weights may lie in a data file.
-  const FlatBlob* const block = FindData(program, text.substr(end + 1));
+  const PteSegment* const block = FindData(program, text.substr(end + 1));
   if (block == nullptr || !AsText(block->bytes).starts_with("TENONRGN")) {
     return std::optional<DelegateBoundary>();
   }
