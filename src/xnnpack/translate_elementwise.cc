@@ -111,12 +111,15 @@ std::optional<Refusal> RefuseSlope(const Question& q) {
 }
 
 std::optional<Refusal> RefuseELU(const Question& q) {
-  const auto is_positive = [&](std::string_view name) {
-    const auto number = q.read.Number(name);
-    return number && std::isnormal(static_cast<float>(*number)) && *number > 0;
+  const auto alpha = q.read.Number("alpha"), scale = q.read.Number("scale"),
+             before = q.read.Number("input_scale");
+  const auto is_positive = [](double number) {
+    return number > 0 && std::isnormal(static_cast<float>(number));
   };
-  if (is_positive("alpha") && is_positive("scale") &&
-      is_positive("input_scale")) {
+  // The last two are what the nodes get.
+  if (alpha && scale && before && is_positive(*alpha) && is_positive(*scale) &&
+      is_positive(*before) && is_positive(*alpha * *before) &&
+      is_positive(*scale / *before)) {
     return std::nullopt;
   }
   return Because("an elu by other than positive numbers");
