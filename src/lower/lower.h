@@ -46,8 +46,8 @@ struct LowerReport {
 Expected<LowerReport> LowerProgram(Program* program, Diagnostics& diags);
 
 // What LowerProgram leaves for delegates, and none took: quantisation by blocks
-// becomes plain operators. For programs that LowerProgram gave, with delegate
-// calls or without. True when it changed something.
+// and some activations become plain operators. For programs that LowerProgram
+// gave, with delegate calls or without. True when it changed something.
 Expected<bool> LowerLeftovers(Program* program, Diagnostics& diags);
 
 // A node whose operator has no kernel.

@@ -25,11 +25,12 @@ Table MakeTable(std::initializer_list<Family> families) {
 }  // namespace
 
 const RewriteRule* RuleBook::Find(OpId op) const {
-  static const Table early = MakeTable(
-      {RenamingRules, PointwiseRules, ScalarRules, ViewRules, MatmulRules,
-       AttentionRules, NeuralRules, ReductionRules, FactoryRules, IndexRules,
-       CastRules, RecurrentRules, EmbeddingRules, EinsumRules, AffineRules});
-  static const Table late = MakeTable({LateRules});
+  static const Table early =
+      MakeTable({RenamingRules, PointwiseRules, ScalarRules, ViewRules,
+                 MatmulRules, AttentionRules, NeuralRules, ReductionRules,
+                 FactoryRules, IndexRules, CastRules, ActivationRules,
+                 RecurrentRules, EmbeddingRules, EinsumRules, AffineRules});
+  static const Table late = MakeTable({LateActivationRules, LateAffineRules});
   const std::string_view name = context_.op_name(op);
   const auto look = [&](const Table& table) -> const RewriteRule* {
     const auto found = table.find(name);

@@ -126,14 +126,16 @@ std::vector<RuleRow> FactoryRules();    // rules_factory.cc
 std::vector<RuleRow> IndexRules();      // rules_index.cc
 std::vector<RuleRow> CastRules();       // rules_cast.cc
 
-std::vector<RuleRow> RecurrentRules();  // rules_recurrent.cc
-std::vector<RuleRow> EmbeddingRules();  // rules_embedding.cc
-std::vector<RuleRow> EinsumRules();     // rules_einsum.cc
-std::vector<RuleRow> AffineRules();     // rules_affine.cc
-std::vector<RuleRow> LateRules();       // rules_affine.cc
+std::vector<RuleRow> ActivationRules();      // rules_activation.cc
+std::vector<RuleRow> LateActivationRules();  // rules_activation.cc
+std::vector<RuleRow> RecurrentRules();       // rules_recurrent.cc
+std::vector<RuleRow> EmbeddingRules();       // rules_embedding.cc
+std::vector<RuleRow> EinsumRules();          // rules_einsum.cc
+std::vector<RuleRow> AffineRules();          // rules_affine.cc
+std::vector<RuleRow> LateAffineRules();      // rules_affine.cc
 
-// Early, all families but the last: what delegates may take as it is stays.
-// Late come the others, too.
+// Early, all families but those called late: what delegates may take as it is
+// stays. Late come the others, too.
 enum class RuleStage : uint8_t { kEarly, kLate };
 
 class RuleBook {

@@ -372,7 +372,7 @@ std::vector<RuleRow> AffineRules() {
   };
 }
 
-std::vector<RuleRow> LateRules() {
+std::vector<RuleRow> LateAffineRules() {
   return {
       {"torchao.choose_qparams_affine.default", ChooseQparamsAffine},
       {"torchao.quantize_affine.default", QuantizeAffine},

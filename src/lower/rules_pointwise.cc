@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analysis/promote.h"
+#include "lower/element_chain.h"
 #include "lower/rewrite_rules.h"
 
 namespace tenon::lower {
@@ -128,127 +129,26 @@ Rewritten ReverseSubtract(NodeRewrite& r) {
                   {{"alpha", r.arg(2)}});
 }
 
-// A chain of kernels over the dtype and sizes of the result.
-class Chain {
- public:
-  explicit Chain(NodeRewrite& r) : r_(r), type_(r.build.TypeLike(r.result())) {}
-
-  ValueId operator()(std::string_view op, std::vector<Operand> operands) {
-    return r_.build.Call(op, std::move(operands), type_);
-  }
-  ValueId Bool(std::string_view op, std::vector<Operand> operands) {
-    return r_.build.Call(op, std::move(operands),
-                         r_.build.TypeLike(r_.result(), DType::kBool));
-  }
-  ValueId Add(ValueId v, double number) {
-    return (*this)("aten.add.Scalar", {v, Operand::Float(number)});
-  }
-  ValueId Times(ValueId v, double number) {
-    return (*this)("aten.mul.Scalar", {v, Operand::Float(number)});
-  }
-  // A 0-d tensor of the result's dtype.
-  ValueId Number(double number) {
-    return r_.build.Scalar(Arg::Float(number), r_.result_type().dtype);
-  }
-  ValueId Where(ValueId condition, ValueId a, ValueId b) {
-    return (*this)("aten.where.self", {condition, a, b});
-  }
-  // Clamped to [0, 6], of v + 3.
-  ValueId HardStep(ValueId v) {
-    return (*this)("aten.hardtanh.default",
-                   {Add(v, 3), Operand::Int(0), Operand::Int(6)});
-  }
-  // log(1 + exp(beta v)) / beta, v itself where beta v is above `threshold`.
-  ValueId Softplus(ValueId v, double beta, double threshold) {
-    const ValueId scaled = beta == 1 ? v : Times(v, beta);
-    ValueId log =
-        (*this)("aten.log1p.default", {(*this)("aten.exp.default", {scaled})});
-    if (beta != 1) {
-      log = (*this)("aten.div.Scalar", {log, Operand::Float(beta)});
-    }
-    const ValueId is_large =
-        Bool("aten.gt.Scalar", {scaled, Operand::Float(threshold)});
-    return Where(is_large, v, log);
-  }
-
- private:
-  NodeRewrite& r_;
-  const TypeId type_;
-};
-
-// For functions of one floating-point tensor.
-RewriteRule Unary(std::function<ValueId(Chain&, ValueId, NodeRewrite&)> make) {
-  return [make](NodeRewrite& r) {
-    const ValueId self = r.tensor(0);
-    if (!self.valid() || !IsFloating(r.type(0).dtype)) return Rewritten::kSkip;
-    Chain chain(r);
-    const ValueId out = make(chain, self, r);
-    return out.valid() ? r.Done(out) : Rewritten::kSkip;
-  };
-}
-
-ValueId Silu(Chain& c, ValueId x, NodeRewrite&) {
-  return c("aten.mul.Tensor", {x, c("aten.sigmoid.default", {x})});
-}
-ValueId HardSwish(Chain& c, ValueId x, NodeRewrite&) {
-  return c("aten.div.Scalar",
-           {c("aten.mul.Tensor", {x, c.HardStep(x)}), Operand::Float(6)});
-}
-ValueId HardSigmoid(Chain& c, ValueId x, NodeRewrite&) {
-  return c("aten.div.Scalar", {c.HardStep(x), Operand::Float(6)});
-}
-ValueId Relu6(Chain& c, ValueId x, NodeRewrite&) {
-  return c("aten.hardtanh.default", {x, Operand::Int(0), Operand::Int(6)});
-}
-ValueId Softplus(Chain& c, ValueId x, NodeRewrite& r) {
-  const auto beta = r.Number(1), threshold = r.Number(2);
-  if (!beta || !threshold) return ValueId();
-  return c.Softplus(x, *beta, *threshold);
-}
-ValueId Mish(Chain& c, ValueId x, NodeRewrite&) {
-  return c("aten.mul.Tensor",
-           {x, c("aten.tanh.default", {c.Softplus(x, 1, 20)})});
-}
-// min(x, 0) - log1p(exp(-|x|)): neither exponential can overflow.
-ValueId LogSigmoid(Chain& c, ValueId x, NodeRewrite&) {
-  const ValueId small =
-      c("aten.exp.default",
-        {c("aten.neg.default", {c("aten.abs.default", {x})})});
-  const ValueId negative =
-      c("aten.clamp.default", {x, Operand(), Operand::Int(0)});
-  return c("aten.sub.Tensor", {negative, c("aten.log1p.default", {small})});
-}
-ValueId Selu(Chain& c, ValueId x, NodeRewrite&) {
-  return c("aten.elu.default",
-           {x, Operand::Float(1.6732632423543772848170429916717),
-            Operand::Float(1.0507009873554804934193349852946)});
-}
-ValueId Celu(Chain& c, ValueId x, NodeRewrite& r) {
-  const auto alpha = r.Number(1);
-  if (!alpha || *alpha == 0) return ValueId();
-  return c("aten.elu.default", {x, Operand::Float(*alpha), Operand::Float(1),
-                                Operand::Float(1 / *alpha)});
-}
-ValueId Square(Chain& c, ValueId x, NodeRewrite&) {
+ValueId Square(ElementChain& c, ValueId x, NodeRewrite&) {
   return c("aten.mul.Tensor", {x, x});
 }
-ValueId Exp2(Chain& c, ValueId x, NodeRewrite&) {
+ValueId Exp2(ElementChain& c, ValueId x, NodeRewrite&) {
   return c("aten.pow.Scalar", {Operand::Int(2), x});
 }
-ValueId Erfc(Chain& c, ValueId x, NodeRewrite&) {
+ValueId Erfc(ElementChain& c, ValueId x, NodeRewrite&) {
   return c("aten.rsub.Scalar", {c("aten.erf.default", {x}), Operand::Int(1)});
 }
-ValueId Frac(Chain& c, ValueId x, NodeRewrite&) {
+ValueId Frac(ElementChain& c, ValueId x, NodeRewrite&) {
   return c("aten.sub.Tensor", {x, c("aten.trunc.default", {x})});
 }
-ValueId Threshold(Chain& c, ValueId x, NodeRewrite& r) {
+ValueId Threshold(ElementChain& c, ValueId x, NodeRewrite& r) {
   if (!r.Number(1) || !r.Number(2)) return ValueId();
   return c.Where(c.Bool("aten.le.Scalar", {x, r.arg(1)}),
                  c.Number(*r.Number(2)), x);
 }
 
 // NaN and the infinities become numbers; by default 0 and the dtype's ends.
-ValueId NanToNum(Chain& c, ValueId x, NodeRewrite& r) {
+ValueId NanToNum(ElementChain& c, ValueId x, NodeRewrite& r) {
   double end = 0;
   switch (r.result_type().dtype) {
     case DType::kFloat16:
@@ -283,7 +183,7 @@ Rewritten PowerByNumber(NodeRewrite& r) {
       r.type(0).dtype != r.result_type().dtype) {
     return Rewritten::kSkip;
   }
-  Chain c(r);
+  ElementChain c(r);
   if (*power == 1) return r.Done(self);
   if (*power == 2) return r.Done(c("aten.mul.Tensor", {self, self}));
   if (*power == 3) {
@@ -315,7 +215,7 @@ RewriteRule AddCombined(std::string_view op) {
     if (!self.valid() || !r.tensor(1).valid() || !r.tensor(2).valid()) {
       return Rewritten::kSkip;
     }
-    Chain c(r);
+    ElementChain c(r);
     if (r.program().type(r.tensor(1)).sizes != r.result_type().sizes ||
         r.program().type(r.tensor(2)).sizes != r.result_type().sizes) {
       return Rewritten::kSkip;
@@ -332,7 +232,7 @@ Rewritten Lerp(NodeRewrite& r) {
       r.type(0).sizes != r.type(1).sizes) {
     return Rewritten::kSkip;
   }
-  Chain c(r);
+  ElementChain c(r);
   if (IsNumber(r, 2)) {
     const auto weight = r.Number(2);
     if (!weight) return Rewritten::kSkip;
@@ -363,7 +263,7 @@ Rewritten IsFiniteRule(NodeRewrite& r) {
   if (!r.tensor(0).valid() || !IsFloating(r.type(0).dtype)) {
     return Rewritten::kSkip;
   }
-  Chain c(r);
+  ElementChain c(r);
   const ValueId either =
       c("aten.logical_or.default", {c("aten.isinf.default", {r.arg(0)}),
                                     c("aten.isnan.default", {r.arg(0)})});
@@ -395,23 +295,6 @@ Rewritten MaskedFillTensor(NodeRewrite& r) {
   return r.Become(
       "aten.where.self",
       {r.arg(1), r.build.Cast(r.tensor(2), r.type(0).dtype), r.arg(0)});
-}
-
-Rewritten Prelu(NodeRewrite& r) {
-  const ValueId self = r.tensor(0), weight = r.tensor(1);
-  if (!self.valid() || !weight.valid()) return Rewritten::kSkip;
-  // The weight stands along dimension 1; that of the kernel has its place.
-  Shape sizes(static_cast<size_t>(r.type(0).rank()), SymInt::Literal(1));
-  if (r.type(1).rank() > 1) {
-    sizes = r.type(1).sizes;
-  } else if (r.type(1).rank() == 1 && sizes.size() >= 2) {
-    sizes[1] = r.type(1).sizes[0];
-  }
-  const auto along = r.build.Reshape(weight, sizes);
-  if (!along) return Rewritten::kSkip;
-  Chain c(r);
-  return r.Done(c.Where(c.Bool("aten.gt.Scalar", {self, Operand::Int(0)}), self,
-                        c("aten.mul.Tensor", {self, *along})));
 }
 
 // In eval it does nothing; in training it draws.
@@ -450,15 +333,6 @@ std::vector<RuleRow> PointwiseRules() {
       {"aten.div.Tensor_mode", DivideByMode},
       {"aten.floor_divide.default", FloorDivide},
       {"aten.rsub.Tensor", ReverseSubtract},
-      {"aten.silu.default", Unary(Silu)},
-      {"aten.hardswish.default", Unary(HardSwish)},
-      {"aten.hardsigmoid.default", Unary(HardSigmoid)},
-      {"aten.relu6.default", Unary(Relu6)},
-      {"aten.softplus.default", Unary(Softplus)},
-      {"aten.mish.default", Unary(Mish)},
-      {"aten.log_sigmoid.default", Unary(LogSigmoid)},
-      {"aten.selu.default", Unary(Selu)},
-      {"aten.celu.default", Unary(Celu)},
       {"aten.square.default", Unary(Square)},
       {"aten.exp2.default", Unary(Exp2)},
       {"aten.erfc.default", Unary(Erfc)},
@@ -477,8 +351,6 @@ std::vector<RuleRow> PointwiseRules() {
       {"aten.where.ScalarSelf", Where},
       {"aten.where.ScalarOther", Where},
       {"aten.masked_fill.Tensor", MaskedFillTensor},
-      {"aten.prelu.default", Prelu},
-      {"aten._prelu_kernel.default", Prelu},
       {"aten.dropout.default", Dropout},
       {"aten.feature_dropout.default", Dropout},
       {"aten.alpha_dropout.default", Dropout},

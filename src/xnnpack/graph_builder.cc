@@ -1,5 +1,7 @@
 #include "xnnpack/graph_builder.h"
 
+#include <algorithm>
+
 #include "analysis/node_reader.h"
 #include "support/assert.h"
 #include "support/hash.h"
@@ -7,7 +9,7 @@
 namespace tenon::xnnpack {
 namespace {
 
-constexpr size_t kImageRank = 4;
+constexpr size_t kImageRank = 4, kRowRank = 3;
 
 std::vector<uint32_t> ToDims(const Sizes& sizes) {
   // XNNPACK has no dimensionless values.
@@ -17,9 +19,28 @@ std::vector<uint32_t> ToDims(const Sizes& sizes) {
 
 }  // namespace
 
+bool IsImage(const Program& program, ValueId v) {
+  const std::vector<SymInt>& sizes = program.type(v).sizes;
+  const auto varies = [](const SymInt& s) { return !s.is_literal(); };
+  return sizes.size() == kImageRank ||
+         (sizes.size() == kRowRank &&
+          std::count_if(sizes.begin(), sizes.end(), varies) <= 1);
+}
+
+uint32_t PlaceWithChannelsLast(size_t rank, size_t dim) {
+  constexpr uint32_t kOfImage[kImageRank] = {0, 3, 1, 2};
+  constexpr uint32_t kOfRow[kRowRank] = {0, 3, 2};
+  return rank == kImageRank ? kOfImage[dim] : kOfRow[dim];
+}
+
 Tensor WithChannelsLast(const Tensor& image) {
   const Sizes& s = image.sizes();
   const Sizes& t = image.strides();
+  if (image.dim() == kRowRank) {
+    return image
+        .View({s[0], 1, s[2], s[1]}, {t[0], 0, t[2], t[1]}, image.offset())
+        .Contiguous();
+  }
   return image
       .View({s[0], s[2], s[3], s[1]}, {t[0], t[2], t[3], t[1]}, image.offset())
       .Contiguous();
@@ -148,11 +169,24 @@ uint32_t GraphBuilder::NewValue(std::vector<uint32_t> dims, Datatype datatype,
 std::vector<uint32_t> GraphBuilder::DimsOf(ValueId v, Order order) const {
   const auto sizes = SeenSizes(region_, v);
   TENON_ASSERT(sizes, "nodes of unknown sizes are refused");
-  std::vector<uint32_t> dims = ToDims(*sizes);
-  if (order == Order::kChannelsLast) {
-    dims = {dims[0], dims[2], dims[3], dims[1]};
+  const std::vector<uint32_t> dims = ToDims(*sizes);
+  if (order == Order::kPlain) return dims;
+  std::vector<uint32_t> last(kImageRank, 1);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    last[PlaceWithChannelsLast(dims.size(), d)] = dims[d];
   }
-  return dims;
+  return last;
+}
+
+std::vector<uint32_t> GraphBuilder::ShapeOf(ValueId v, Order order) const {
+  std::vector<uint32_t> shape = DimsOf(v, order);
+  const std::vector<SymInt>& sizes = region_.type(v).sizes;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d].is_literal()) continue;
+    shape[order == Order::kPlain ? d : PlaceWithChannelsLast(sizes.size(), d)] =
+        0;
+  }
+  return shape;
 }
 
 uint32_t GraphBuilder::AddData(const Tensor& tensor) {
@@ -201,7 +235,7 @@ uint32_t GraphBuilder::Get(ValueId value, Order order) {
   const bool is_output = order == Order::kPlain && forms.external != kNoId;
   const uint32_t made = is_output ? forms.external : NewValueFor(v, order);
   if (is_output) forms.external = kNoId;
-  TransposeInto(forms, order, made);
+  TransposeInto(v, forms, order, made);
   id = made;
   return id;
 }
@@ -216,22 +250,48 @@ uint32_t GraphBuilder::GetPacked(ValueId v) {
   return id;
 }
 
-void GraphBuilder::TransposeInto(const Forms& forms, Order order, uint32_t to) {
-  Transpose transpose;
-  transpose.input = order == Order::kPlain ? forms.last : forms.plain;
-  TENON_ASSERT(transpose.input != kNoId,
-               "a value is defined before it is read");
-  transpose.perm = order == Order::kPlain ? std::vector<uint32_t>{0, 3, 1, 2}
-                                          : std::vector<uint32_t>{0, 2, 3, 1};
-  transpose.output = to;
-  Add(NodeKind::kTranspose, std::move(transpose));
+void GraphBuilder::TransposeInto(ValueId v, const Forms& forms, Order order,
+                                 uint32_t to) {
+  const uint32_t from = order == Order::kPlain ? forms.last : forms.plain;
+  TENON_ASSERT(from != kNoId, "a value is defined before it is read");
+  const auto transpose = [&](std::vector<uint32_t> perm, uint32_t input,
+                             uint32_t output) {
+    Add(NodeKind::kTranspose, Transpose{std::move(perm), input, output, 0});
+  };
+  const bool is_plain = order == Order::kPlain;
+  if (region_.type(v).sizes.size() == kImageRank) {
+    return transpose(is_plain ? std::vector<uint32_t>{0, 3, 1, 2}
+                              : std::vector<uint32_t>{0, 2, 3, 1},
+                     from, to);
+  }
+  // A row: [batch, width, channels] between the two.
+  const std::vector<uint32_t> shape = ShapeOf(v, order);
+  const std::vector<uint32_t> plain = ShapeOf(v, Order::kPlain);
+  if (plain[1] == 1 || plain[2] == 1) {
+    return Add(NodeKind::kReshape, Reshape{shape, from, to, 0});
+  }
+  const std::vector<uint32_t> dims = DimsOf(v, Order::kPlain);
+  const TensorValue& like = graph_.values[from];
+  const uint32_t between =
+      NewValue({dims[0], dims[2], dims[1]}, like.datatype, like.quant);
+  if (is_plain) {
+    const std::vector<uint32_t> turned = {plain[0], plain[2], plain[1]};
+    Add(NodeKind::kReshape, Reshape{turned, from, between, 0});
+    transpose({0, 2, 1}, between, to);
+  } else {
+    transpose({0, 2, 1}, from, between);
+    Add(NodeKind::kReshape, Reshape{shape, between, to, 0});
+  }
 }
 
 Order GraphBuilder::OrderFor(const std::vector<ValueId>& values) const {
   bool is_last = false;
+  const size_t rank = region_.type(values[0]).sizes.size();
   for (const ValueId value : values) {
     const ValueId v = IsUnmade(value) ? IntegersOf(value) : Shown(value);
-    if (region_.type(v).sizes.size() != kImageRank) return Order::kPlain;
+    if (!IsImage(region_, v) || region_.type(v).sizes.size() != rank) {
+      return Order::kPlain;
+    }
     const auto at = forms_.find(v.index);
     is_last = is_last || (at != forms_.end() && at->second.plain == kNoId &&
                           at->second.last != kNoId);

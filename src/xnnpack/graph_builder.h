@@ -3,7 +3,8 @@
 // An image has two forms: with PyTorch's order of dimensions, and with its
 // channels last. Convolutions and pools give the second one, and elementwise
 // nodes go on with it; the other form is made, by a transpose, when somebody
-// asks for it.
+// asks for it. A row [batch, channels, width] is an image of height 1 in the
+// second form, [batch, 1, width, channels], since XNNPACK convolves only those.
 //
 // Integers with a scale and a zero point (quantize_per_tensor) are values of
 // their own. Numbers that are made of them (dequantize_per_tensor) come into
@@ -29,6 +30,14 @@
 namespace tenon::xnnpack {
 
 enum class Order : uint8_t { kPlain, kChannelsLast };
+
+// Whether a value has both forms: an image, or a row of which at most one size
+// varies, as XNNPACK's reshapes infer one.
+bool IsImage(const Program& program, ValueId v);
+
+// Where dimension `dim` of an image or a row of that rank lies in the form with
+// channels last.
+uint32_t PlaceWithChannelsLast(size_t rank, size_t dim);
 
 class GraphBuilder {
  public:
@@ -81,7 +90,7 @@ class GraphBuilder {
   // back when they are packed, so that no node may read one as an operand.
   uint32_t GetPacked(ValueId v);
   // The order in which a node should go on with these values: channels last
-  // when one of them has only that.
+  // when one of them has only that, and the others can have it.
   Order OrderFor(const std::vector<ValueId>& values) const;
   // A value that a node is about to give, in an order.
   uint32_t Define(ValueId v, Order order);
@@ -97,6 +106,8 @@ class GraphBuilder {
   uint32_t AddData(const Tensor& tensor);
   uint32_t AddScalar(float value);
 
+  // The sizes of a value's form for a reshape: 0 is the one that varies.
+  std::vector<uint32_t> ShapeOf(ValueId v, Order order) const;
   void Add(NodeKind kind, decltype(Node::op) op,
            std::optional<OutputRange> range = std::nullopt);
 
@@ -122,7 +133,7 @@ class GraphBuilder {
   bool IsUnmade(ValueId v) const;
   std::vector<uint32_t> DimsOf(ValueId v, Order order) const;
   // One form from the other.
-  void TransposeInto(const Forms& forms, Order order, uint32_t to);
+  void TransposeInto(ValueId v, const Forms& forms, Order order, uint32_t to);
 
   const Program& region_;
   const bool rounds_;
@@ -141,7 +152,7 @@ class GraphBuilder {
   std::vector<NamedBytes> data_;
 };
 
-// NCHW -> NHWC, of sizes or of filters.
+// NCHW -> NHWC; NCW -> N1WC.
 Tensor WithChannelsLast(const Tensor& image);
 
 }  // namespace tenon::xnnpack

@@ -75,6 +75,7 @@ struct Translation {
 const Translation* FindTranslation(std::string_view op);
 
 // The families.
+std::span<const Translation> ConvolutionTranslations();
 std::span<const Translation> ElementwiseTranslations();
 std::span<const Translation> NeuralTranslations();
 std::span<const Translation> ProductTranslations();

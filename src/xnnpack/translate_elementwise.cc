@@ -32,19 +32,55 @@ void TranslateLeakyReLU(Task& t, NodeKind kind) {
   t.graph.Add(kind, node);
 }
 
+// scale * x above 0, alpha * scale * (exp(input_scale * x) - 1) below: a node
+// has alpha alone, so that the scales are products before it and behind it.
 void TranslateELU(Task& t, NodeKind kind) {
   const ValueId x = t.read.value("self");
+  const double before = *t.read.Number("input_scale");
+  const double behind = *t.read.Number("scale") / before;
   const Order order = t.graph.OrderFor({x});
+  const auto scale = [&](uint32_t in, double by, uint32_t out) {
+    const uint32_t number = t.graph.AddScalar(static_cast<float>(by));
+    t.graph.Add(NodeKind::kMultiply, Binary{in, number, out, 0});
+  };
   ELU node;
-  node.alpha = static_cast<float>(*t.read.Number("alpha"));
+  node.alpha = static_cast<float>(*t.read.Number("alpha") * before);
   node.input = t.graph.Get(x, order);
+  if (before != 1) {
+    const uint32_t scaled = t.graph.Temporary(t.result, order);
+    scale(node.input, before, scaled);
+    node.input = scaled;
+  }
+  if (behind == 1) {
+    node.output = t.graph.Define(t.result, order);
+    t.graph.Add(kind, node);
+    return;
+  }
+  node.output = t.graph.Temporary(t.result, order);
+  t.graph.Add(kind, node);
+  scale(node.output, behind, t.graph.Define(t.result, order));
+}
+
+// The slopes lie along the last dimension, which the channels have to be.
+void TranslatePReLU(Task& t, NodeKind kind) {
+  const ValueId x = t.read.value("self");
+  const Tensor slopes = *t.graph.FindConstant(t.read.value("weight"));
+  const bool is_one = slopes.numel() == 1;
+  const bool is_image = IsImage(t.graph.region(), x);
+  const Order order = is_one     ? t.graph.OrderFor({x})
+                      : is_image ? Order::kChannelsLast
+                                 : Order::kPlain;
+  Binary node;
+  node.input1 = t.graph.Get(x, order);
+  node.input2 = t.graph.AddConstant(slopes.Contiguous(),
+                                    {static_cast<uint32_t>(slopes.numel())});
   node.output = t.graph.Define(t.result, order);
   t.graph.Add(kind, node);
 }
 
 void TranslateBinary(Task& t, NodeKind kind) {
   const ValueId a = t.read.value("self"), b = t.read.value("other");
-  const Order order = t.graph.OrderFor({a, b});
+  const Order order = t.graph.OrderFor({a, b, t.result});
   const uint32_t x = t.graph.Get(a, order), y = t.graph.Get(b, order);
   t.graph.Add(kind, Binary{x, y, t.graph.Define(t.result, order), 0}, t.range);
 }
@@ -75,11 +111,35 @@ std::optional<Refusal> RefuseSlope(const Question& q) {
 }
 
 std::optional<Refusal> RefuseELU(const Question& q) {
-  const auto alpha = q.read.Number("alpha");
-  const bool is_plain = alpha && std::isfinite(*alpha) && *alpha > 0 &&
-                        q.read.Number("scale") == 1 &&
-                        q.read.Number("input_scale") == 1;
-  return is_plain ? std::nullopt : std::optional(Because("a scaled elu"));
+  const auto alpha = q.read.Number("alpha"), scale = q.read.Number("scale"),
+             before = q.read.Number("input_scale");
+  const auto is_positive = [](double number) {
+    return number > 0 && std::isnormal(static_cast<float>(number));
+  };
+  // The last two are what the nodes get.
+  if (alpha && scale && before && is_positive(*alpha) && is_positive(*scale) &&
+      is_positive(*before) && is_positive(*alpha * *before) &&
+      is_positive(*scale / *before)) {
+    return std::nullopt;
+  }
+  return Because("an elu by other than positive numbers");
+}
+
+// A slope for all, or one per channel.
+std::optional<Refusal> RefusePReLU(const Question& q) {
+  const ValueId x = q.read.value("self"), weight = q.read.value("weight");
+  if (!weight.valid() || !q.is_constant(weight)) return Unknown("a slope");
+  int64_t count = 1;
+  for (const int64_t size : q.sizes(weight)) count *= size;
+  if (count == 1) return std::nullopt;
+  const size_t rank = q.rank(x);
+  // One dimension, or the dimensions of x with the others of size 1.
+  const size_t along = q.rank(weight) == 1 ? 0 : 1;
+  const bool is_row =
+      rank >= 2 && along < q.rank(weight) && q.sizes(weight)[along] == count &&
+      (along == 0 || q.rank(weight) == rank) && q.sizes(x)[1] == count;
+  if (is_row && (rank == 2 || IsImage(q.program, x))) return std::nullopt;
+  return Because("slopes along other than the channels of images");
 }
 
 std::optional<Refusal> RefuseGelu(const Question& q) {
@@ -160,6 +220,9 @@ constexpr Translation kTranslations[] = {
     {"aten.elu.default", RefuseELU, TranslateELU, NodeKind::kELU},
     {"aten.leaky_relu.default", RefuseSlope, TranslateLeakyReLU,
      NodeKind::kLeakyReLU},
+    {"aten.prelu.default", RefusePReLU, TranslatePReLU, NodeKind::kPReLU},
+    {"aten._prelu_kernel.default", RefusePReLU, TranslatePReLU,
+     NodeKind::kPReLU},
     {"aten.add.Tensor", RefuseAlpha, TranslateBinary, NodeKind::kAdd, true},
     {"aten.sub.Tensor", RefuseAlpha, TranslateBinary, NodeKind::kSubtract,
      true},

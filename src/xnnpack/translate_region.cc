@@ -14,8 +14,9 @@ namespace xnnpack {
 const Translation* FindTranslation(std::string_view op) {
   const std::string name = PlainName(op);
   for (const auto family :
-       {ElementwiseTranslations(), ProductTranslations(), NeuralTranslations(),
-        ShapeTranslations(), QuantizationTranslations()}) {
+       {ConvolutionTranslations(), ElementwiseTranslations(),
+        ProductTranslations(), NeuralTranslations(), ShapeTranslations(),
+        QuantizationTranslations()}) {
     const auto at =
         std::find_if(family.begin(), family.end(),
                      [&](const Translation& t) { return t.op == name; });

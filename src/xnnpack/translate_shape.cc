@@ -58,10 +58,49 @@ std::optional<Refusal> RefusePermutation(const Question& q) {
   return Because("no permutation of dimensions");
 }
 
+bool IsConvolved(const Program& region, ValueId v) {
+  bool is = false;
+  region.ForEachUse(v, [&](UseId u) {
+    const NodeId user = region.use(u).user;
+    is = is || (region.node(user).kind == tenon::NodeKind::kOp &&
+                region.op_name(user) == "aten.convolution.default" &&
+                NodeReader(region, user).value("input") == v);
+  });
+  return is;
+}
+
+// Width and channels exchanged: one's form with channels last has the elements
+// in the order of the other's own.
+bool TranslateTurnedRow(Task& t, ValueId self, Order order) {
+  const Program& region = t.graph.region();
+  if (!IsImage(region, self) || !IsImage(region, t.result)) return false;
+  const bool is_read_last =
+      order == Order::kPlain && IsConvolved(region, t.result);
+  if (order == Order::kPlain && !is_read_last) return false;
+  const Order to = is_read_last ? Order::kChannelsLast : Order::kPlain;
+  Reshape node;
+  node.shape = t.graph.ShapeOf(t.result, to);
+  node.input = t.graph.Get(self, order);
+  node.output = t.graph.Define(t.result, to);
+  t.graph.Add(NodeKind::kReshape, std::move(node));
+  return true;
+}
+
 void TranslateTranspose(Task& t, NodeKind kind) {
+  const ValueId self = t.read.value("self");
   Transpose node;
   node.perm = *PermutationOf(t.graph.region(), t.node);
-  node.input = t.graph.Get(t.read.value("self"), Order::kPlain);
+  Order order = t.graph.OrderFor({self});
+  if (node.perm == std::vector<uint32_t>{0, 2, 1} &&
+      TranslateTurnedRow(t, self, order)) {
+    return;
+  }
+  // A row has a dimension more when its channels are last.
+  if (node.perm.size() == 3) order = Order::kPlain;
+  if (order == Order::kChannelsLast) {
+    for (uint32_t& p : node.perm) p = PlaceWithChannelsLast(4, p);
+  }
+  node.input = t.graph.Get(self, order);
   node.output = t.graph.Define(t.result, Order::kPlain);
   t.graph.Add(kind, std::move(node));
 }
@@ -83,12 +122,7 @@ std::optional<Refusal> RefuseReshape(const Question& q) {
 
 void TranslateReshape(Task& t, NodeKind kind) {
   Reshape node;
-  node.shape = Unsigned(t.sizes(t.result));
-  // 0 is the size that follows from the others.
-  const std::vector<SymInt>& sizes = t.graph.region().type(t.result).sizes;
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (!sizes[d].is_literal()) node.shape[d] = 0;
-  }
+  node.shape = t.graph.ShapeOf(t.result, Order::kPlain);
   node.input = t.graph.Get(t.read.value("self"), Order::kPlain);
   node.output = t.graph.Define(t.result, Order::kPlain);
   t.graph.Add(kind, std::move(node));
@@ -154,14 +188,14 @@ void TranslateJoin(Task& t, NodeKind) {
   constexpr NodeKind kKinds[] = {
       NodeKind::kConcatenate2, NodeKind::kConcatenate3, NodeKind::kConcatenate4,
       NodeKind::kConcatenate5};
-  // Where NCHW's dimensions are in NHWC.
-  constexpr uint32_t kPlaces[] = {0, 3, 1, 2};
   const std::vector<ValueId> parts = t.read.values("tensors");
-  const Order order = t.graph.OrderFor(parts);
-  const auto dim =
-      static_cast<uint32_t>(*Wrap(t.read.Int("dim"), t.sizes(t.result).size()));
+  std::vector<ValueId> values = parts;
+  values.push_back(t.result);
+  const Order order = t.graph.OrderFor(values);
+  const size_t rank = t.sizes(t.result).size();
+  const auto dim = static_cast<uint32_t>(*Wrap(t.read.Int("dim"), rank));
   Concatenate node;
-  node.axis = order == Order::kPlain ? dim : kPlaces[dim];
+  node.axis = order == Order::kPlain ? dim : PlaceWithChannelsLast(rank, dim);
   for (const ValueId v : parts) node.inputs.push_back(t.graph.Get(v, order));
   node.output = t.graph.Define(t.result, order);
   t.graph.Add(kKinds[parts.size() - 2], std::move(node));

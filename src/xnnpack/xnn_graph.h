@@ -76,7 +76,7 @@ struct TensorValue {
   std::optional<QuantParams> quant;  // of integers
 };
 
-// What a node is, by its place in the schema's union, from 1 on. Three members
+// What a node is, by its place in the schema's union, from 1 on. Two members
 // of the union are never written; docs/formats/pte.md says why.
 enum class NodeKind : uint8_t {
   kAdd = 1,
@@ -108,6 +108,7 @@ enum class NodeKind : uint8_t {
   kSquare = 28,
   kELU = 29,
   kAbs = 30,
+  kPReLU = 31,
   kConcatenate2 = 32,
   kConcatenate3 = 33,
   kConcatenate4 = 34,

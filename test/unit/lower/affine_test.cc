@@ -9,19 +9,6 @@
 namespace tenon {
 namespace {
 
-void ExpectLowers(std::string_view text) {
-  const Program source = Parse(text);
-  Program program = source.Clone();
-  Diagnostics diags;
-  ASSERT_TRUE(LowerProgram(&program, diags)) << diags.ToString();
-  const auto changed = LowerLeftovers(&program, diags);
-  ASSERT_TRUE(changed) << diags.ToString();
-  for (const MissingKernel& m : FindMissingKernels(program, HasStockKernel)) {
-    ADD_FAILURE() << "no kernel for " << m.op;
-  }
-  ExpectSame(RunTwice(program), RunTwice(source));
-}
-
 std::string ThereAndBack(const std::string& mapping, const std::string& block,
                          const std::string& scales, const std::string& range) {
   return "\ngraph @main(%x : f32[4, 6]) {\n  %s : f32[" + scales +

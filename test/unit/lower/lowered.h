@@ -113,4 +113,18 @@ inline void ExpectLacks(const Program& program, std::string_view part) {
   EXPECT_EQ(text.find(part), std::string::npos) << part << "\nin " << text;
 }
 
+// Lowered as for no delegate, it has kernels and computes the same.
+inline void ExpectLowers(std::string_view text) {
+  const Program source = Parse(text);
+  Program program = source.Clone();
+  Diagnostics diags;
+  ASSERT_TRUE(LowerProgram(&program, diags)) << diags.ToString();
+  const auto changed = LowerLeftovers(&program, diags);
+  ASSERT_TRUE(changed) << diags.ToString();
+  for (const MissingKernel& m : FindMissingKernels(program, HasStockKernel)) {
+    ADD_FAILURE() << "no kernel for " << m.op;
+  }
+  ExpectSame(RunTwice(program), RunTwice(source));
+}
+
 }  // namespace tenon

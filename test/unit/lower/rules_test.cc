@@ -85,7 +85,7 @@ TEST(LowerRules, Activations) {
   Lowered(R"(
 graph @main(%x : f32[23]) {
   %a : f32[23] = aten.silu.default(%x)
-  %b : f32[23] = aten.hardswish.default(%x)
+  %b : f32[23] = aten.hardsigmoid.default(%x)
   %c : f32[23] = aten.softplus.default(%x, 2.0)
   %d : f32[23] = aten.log_sigmoid.default(%x)
   %e : f32[23] = aten.pow.Tensor_Scalar(%x, 3)
@@ -93,6 +93,25 @@ graph @main(%x : f32[23]) {
   return (%a, %b, %c, %d, %e, %f)
 }
 )");
+}
+
+TEST(LowerRules, WhatDelegatesHaveNodesOfComesLate) {
+  constexpr std::string_view kText = R"(
+graph @main(%x : f32[2, 3, 4], %w : f32[3], %one : f32[1], %v : f32[1, 3, 1]) {
+  %a : f32[2, 3, 4] = aten.hardswish.default(%x)
+  %b : f32[2, 3, 4] = aten.prelu.default(%a, %w)
+  %c : f32[2, 3, 4] = aten.prelu.default(%b, %one)
+  %d : f32[2, 3, 4] = aten._prelu_kernel.default(%c, %v)
+  return (%a, %b, %c, %d)
+}
+)";
+  Program program = Parse(kText);
+  Diagnostics diags;
+  ASSERT_TRUE(LowerProgram(&program, diags)) << diags.ToString();
+  ExpectHas(program, "aten.hardswish.default(%x)");
+  ExpectHas(program, "aten.prelu.default(%a, %w)");
+  ExpectHas(program, "aten._prelu_kernel.default");
+  ExpectLowers(kText);
 }
 
 TEST(LowerRules, ProductsOfEveryRank) {

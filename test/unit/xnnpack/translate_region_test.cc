@@ -177,6 +177,124 @@ TEST(TranslateRegion, EqualNumbersAreNamedOnce) {
   EXPECT_EQ(out->graph.constants.size(), 2u);
 }
 
+std::vector<uint32_t> DimsOf(const Graph& graph, uint32_t value) {
+  return graph.values[value].dims;
+}
+
+TEST(TranslateRegion, ARowIsConvolvedAsAnImageOfHeight1) {
+  Diagnostics diags;
+  const auto out = Translate(R"(graph @main(
+    %x : f32[1, 4, 9], %w : f32[6, 2, 3], %d : f32[6, 1, 2], %g : f32[6],
+    %b : f32[6], %m : f32[6], %v : f32[6]) {
+  %c : f32[1, 6, 4] = aten.convolution.default(%x, %w, None, [2], [1], [2], False, [0], 2)
+  %n : f32[1, 6, 4], %s1 : f32[0], %s2 : f32[0] = aten._native_batch_norm_legit_no_training.default(%c, %g, %b, %m, %v, 0.1, 1e-05)
+  %r : f32[1, 6, 4] = aten.relu.default(%n)
+  %e : f32[1, 6, 3] = aten.convolution.default(%r, %d, None, [1], [0], [1], False, [0], 6)
+  %h : f32[1, 6, 3] = aten.gelu.default(%e)
+  return (%h)
+}
+)",
+                             diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  const Graph& graph = out->graph;
+  EXPECT_EQ(Kinds(graph),
+            (std::vector<NodeKind>{NodeKind::kTranspose, NodeKind::kReshape,
+                                   NodeKind::kConv2d,
+                                   NodeKind::kDepthwiseConv2d, NodeKind::kGelu,
+                                   NodeKind::kReshape, NodeKind::kTranspose}));
+  const auto& conv = std::get<Convolution>(graph.nodes[2].op);
+  EXPECT_EQ(DimsOf(graph, conv.input), (std::vector<uint32_t>{1, 1, 9, 4}));
+  EXPECT_EQ(DimsOf(graph, conv.filter), (std::vector<uint32_t>{6, 1, 3, 2}));
+  EXPECT_EQ(DimsOf(graph, conv.output), (std::vector<uint32_t>{1, 1, 4, 6}));
+  EXPECT_EQ(conv.padding.top, 0u);
+  EXPECT_EQ(conv.padding.bottom, 0u);
+  EXPECT_EQ(conv.padding.left, 1u);
+  EXPECT_EQ(conv.padding.right, 1u);
+  const auto along_width = [](const uint32_t(&of)[2], uint32_t width) {
+    return of[0] == 1 && of[1] == width;
+  };
+  EXPECT_TRUE(along_width(conv.kernel, 3));
+  EXPECT_TRUE(along_width(conv.stride, 2));
+  EXPECT_TRUE(along_width(conv.dilation, 2));
+  EXPECT_EQ(conv.groups, 2u);
+  EXPECT_TRUE(graph.nodes[2].range) << "the activation is part of it";
+  const auto& depthwise = std::get<Convolution>(graph.nodes[3].op);
+  EXPECT_EQ(DimsOf(graph, depthwise.filter),
+            (std::vector<uint32_t>{1, 1, 2, 6}));
+}
+
+// [batch, width, channels] has the elements in the order that is convolved.
+TEST(TranslateRegion,
+     WidthAndChannelsAreExchangedByReshapesAroundAConvolution) {
+  Diagnostics diags;
+  const auto out =
+      Translate(R"(graph @main(%x : f32[1, 9, 4], %w : f32[4, 6, 2]) {
+  %t : f32[1, 4, 9] = aten.permute_copy.default(%x, [0, 2, 1])
+  %c : f32[1, 6, 19] = aten.convolution.default(%t, %w, None, [2], [0], [1], True, [1], 1)
+  %y : f32[1, 19, 6] = aten.transpose_copy.int(%c, -1, 1)
+  return (%y)
+}
+)",
+                diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  EXPECT_EQ(
+      Kinds(out->graph),
+      (std::vector<NodeKind>{NodeKind::kReshape, NodeKind::kConvTranspose2d,
+                             NodeKind::kReshape}));
+  const auto& conv = std::get<Convolution>(out->graph.nodes[1].op);
+  EXPECT_EQ(conv.adjustment[0], 0u);
+  EXPECT_EQ(conv.adjustment[1], 1u);
+}
+
+TEST(TranslateRegion, AWidthThatVariesIsInferredByReshapes) {
+  Diagnostics diags;
+  const auto out = Translate(R"(
+symbol s0 (positive=True, integer=True) hint 9
+range s0 in [2, 64]
+graph @main(%x : f32[1, 4, s0], %w : f32[6, 4, 1]) {
+  %c : f32[1, 6, s0] = aten.convolution.default(%x, %w, None, [1], [0], [1], False, [0], 1)
+  return (%c)
+}
+)",
+                             diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  ASSERT_EQ(Kinds(out->graph)[1], NodeKind::kReshape);
+  EXPECT_EQ(std::get<Reshape>(out->graph.nodes[1].op).shape,
+            (std::vector<uint32_t>{1, 1, 0, 4}));
+}
+
+TEST(TranslateRegion, SlopesLieAlongTheChannels) {
+  Diagnostics diags;
+  const auto out = Translate(R"(graph @main(%x : f32[1, 3, 2, 2], %w : f32[3]) {
+  %y : f32[1, 3, 2, 2] = aten.prelu.default(%x, %w)
+  return (%y)
+}
+)",
+                             diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  EXPECT_EQ(Kinds(out->graph),
+            (std::vector<NodeKind>{NodeKind::kTranspose, NodeKind::kPReLU,
+                                   NodeKind::kTranspose}));
+  const auto& node = std::get<Binary>(out->graph.nodes[1].op);
+  EXPECT_EQ(DimsOf(out->graph, node.input2), std::vector<uint32_t>{3});
+}
+
+// elu(x) = b / c * ELU(c x) with a node whose alpha is a c.
+TEST(TranslateRegion, ScalesOfAnEluAreProducts) {
+  Diagnostics diags;
+  const auto out = Translate(R"(graph @main(%x : f32[4]) {
+  %y : f32[4] = aten.elu.default(%x, 1.5, 3.0, 0.5)
+  return (%y)
+}
+)",
+                             diags);
+  ASSERT_TRUE(out) << diags.ToString();
+  EXPECT_EQ(Kinds(out->graph),
+            (std::vector<NodeKind>{NodeKind::kMultiply, NodeKind::kELU,
+                                   NodeKind::kMultiply}));
+  EXPECT_EQ(std::get<ELU>(out->graph.nodes[1].op).alpha, 0.75f);
+}
+
 struct Refused {
   const char* node;
   const char* why;
@@ -203,6 +321,10 @@ TEST(XnnpackBackend, RefusesWhatItsRuntimeWouldGetWrong) {
        "a factor other than the ratio of the sizes"},
       {"%y : i64[4, 4] = aten._to_copy.default(%x, dtype=torch.int64)",
        "aten._to_copy.default"},
+      {"%y : f32[4, 4] = aten.elu.default(%x, -1.0)",
+       "an elu by other than positive numbers"},
+      {"%y : f32[4, 4] = aten._prelu_kernel.default(%x, %x)",
+       "a slope that isn't known when the file is written"},
       {"%y : f32[3, 4] = aten.constant_pad_nd.default(%x, [0, 0, -1, 0])",
        "padding that takes away, or isn't known"},
   };
