@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "xnnpack/node_reader.h"
+#include "analysis/node_reader.h"
 #include "xnnpack/xnn_graph.h"
 
 namespace tenon::xnnpack {
