@@ -4,7 +4,7 @@
 
 #include "device_delegates/cuda_backend.h"
 #include "device_delegates/cuda_library.h"
-#include "device_delegates/tensorrt_backend.h"
+#include "device_delegates/tensorrt_delegate.h"
 
 namespace tenon::tools {
 
@@ -36,7 +36,7 @@ Expected<const Backend*> DeviceBackends::Find(const std::string& name,
            << "backend tensorrt needs engines: --engine REGION=FILE or "
               "--engine-builder COMMAND";
   }
-  tensorrt_ = std::make_unique<TensorRtBackend>(
+  tensorrt_ = std::make_unique<TensorrtDelegate>(
       [this](const EngineRequest& request, Diagnostics& reasons) {
         return engines_.Get(request, reasons);
       },

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "command_line.h"
-#include "device_delegates/tensorrt_backend.h"
+#include "device_delegates/tensorrt_delegate.h"
 #include "diag/diagnostics.h"
 #include "support/expected.h"
 

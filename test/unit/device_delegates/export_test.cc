@@ -7,7 +7,7 @@
 
 #include "../executorch/made.h"
 #include "device_delegates/cuda_backend.h"
-#include "device_delegates/tensorrt_backend.h"
+#include "device_delegates/tensorrt_delegate.h"
 #include "formats/tensorrt/engine_container.h"
 #include "region_blob/region_blob.h"
 
@@ -83,7 +83,7 @@ struct Backends {
   }
 
   CudaBackend cuda;
-  TensorRtBackend tensorrt;
+  TensorrtDelegate tensorrt;
 };
 
 PteExportOptions Deny(PteExportOptions options, const Backend& backend,

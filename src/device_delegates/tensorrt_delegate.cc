@@ -1,4 +1,4 @@
-#include "device_delegates/tensorrt_backend.h"
+#include "device_delegates/tensorrt_delegate.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,9 +6,9 @@
 #include "backends/region_payload.h"
 #include "device_delegates/engine_check.h"
 #include "device_delegates/node_dtypes.h"
-#include "device_delegates/tensorrt_operators.h"
 #include "formats/tensorrt/engine_container.h"
 #include "region_blob/region_blob.h"
+#include "tensorrt/capability.h"
 
 namespace tenon {
 namespace {
@@ -65,21 +65,15 @@ Expected<std::vector<std::byte>> Wrap(Bytes plan, const RegionBlob& region,
 
 }  // namespace
 
-std::optional<Refusal> TensorRtBackend::Refuses(const Program& program,
-                                                NodeId node) const {
-  const std::string_view op = program.op_name(node);
-  const size_t dot = op.find('.');
-  const std::string_view packet =
-      dot == std::string_view::npos ? op : op.substr(0, op.find('.', dot + 1));
-  if (!HasTensorRtLayer(packet)) {
-    return Refusal{RefusalReason::kOperatorUnknown, std::string(op)};
-  }
+std::optional<Refusal> TensorrtDelegate::Refuses(const Program& program,
+                                                 NodeId node) const {
+  if (auto why = tensorrt::WhyRefused(program, node)) return why;
   return RefusesTypes(program, node, kMaxRank);
 }
 
-Expected<CompiledRegion> TensorRtBackend::Compile(const Program& region,
-                                                  const BackendOptions& options,
-                                                  Diagnostics& diags) const {
+Expected<CompiledRegion> TensorrtDelegate::Compile(
+    const Program& region, const BackendOptions& options,
+    Diagnostics& diags) const {
   const std::string name(region.name);
   const Place place = Place::Node(name);
   std::vector<DeclaredWrite> writes = options.replaceable;
@@ -116,7 +110,7 @@ Expected<CompiledRegion> TensorRtBackend::Compile(const Program& region,
   return out;
 }
 
-Expected<std::unique_ptr<Executable>> TensorRtBackend::Load(
+Expected<std::unique_ptr<Executable>> TensorrtDelegate::Load(
     Bytes, std::shared_ptr<const void>, const BackendOptions&,
     Diagnostics& diags) const {
   return diags.Error(Rule::kUnsupported)

@@ -32,14 +32,14 @@ struct EngineRequest {
 using EngineSource = std::function<Expected<std::vector<std::byte>>(
     const EngineRequest& request, Diagnostics& diags)>;
 
-class TensorRtBackend : public Backend {
+class TensorrtDelegate : public Backend {
  public:
-  TensorRtBackend(EngineSource source, DeviceTarget target)
+  TensorrtDelegate(EngineSource source, DeviceTarget target)
       : source_(std::move(source)), target_(std::move(target)) {}
 
   std::string_view name() const override { return "tensorrt"; }
-  // Takes operators that TensorRT has layers for (tensorrt_operators.h), of
-  // tensors with at most 8 dimensions.
+  // Takes what TensorRT's parser does (tensorrt/capability.h), of dtypes that
+  // the delegate passes on.
   std::optional<Refusal> Refuses(const Program& program,
                                  NodeId node) const override;
   // No shape tensors: numbers don't cross.
