@@ -149,10 +149,6 @@ Tensor AtLeast1d(const Tensor& t) {
   return t.dim() == 0 ? Unsqueezed(t, 0) : t;
 }
 
-bool IsIndex(const Tensor& t) {
-  return t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32;
-}
-
 Tensor As(PlanBuilder& b, const Tensor& t, DType dtype) {
   return t.dtype() == dtype ? t : b.Converted(t, dtype);
 }
