@@ -43,6 +43,31 @@ bool ForwardTo(KernelCall& call, std::string_view name,
   return true;
 }
 
+Tensor OperatorChain::Reshape(const Tensor& tensor,
+                              const std::vector<int64_t>& sizes) {
+  return (*this)("aten.reshape.default", {tensor, IntList(sizes)});
+}
+
+RuntimeValue OperatorChain::Number(const RuntimeValue& value) {
+  if (!ok_ || !value.is_tensor()) return value;
+  if (value.tensor().numel() != 1) {
+    return Fail("expected a tensor of one element");
+  }
+  return ItemOf(value.tensor());
+}
+
+bool OperatorChain::Return(const std::vector<Tensor>& tensors) {
+  if (!ok_) return false;
+  for (const Tensor& tensor : tensors) call_.Return(tensor);
+  return true;
+}
+
+Tensor OperatorChain::Fail(std::string message) {
+  ok_ = false;
+  call_.Fail(std::move(message));
+  return Tensor();
+}
+
 Tensor KernelChain::operator()(std::string_view name,
                                std::vector<RuntimeValue> args) {
   Tensor result;
@@ -52,20 +77,12 @@ Tensor KernelChain::operator()(std::string_view name,
 
 Tensor KernelChain::To(const Tensor& tensor, DType dtype) {
   if (!ok_) return Tensor();
-  Tensor result = Cast(tensor, dtype);
-  ok_ = result.defined() || call_.Fail("out of memory");
-  return result;
+  const Tensor result = Cast(tensor, dtype);
+  return result.defined() ? result : Fail("out of memory");
 }
 
-Tensor KernelChain::Reshape(const Tensor& tensor,
-                            const std::vector<int64_t>& sizes) {
-  return (*this)("aten.reshape.default", {tensor, IntList(sizes)});
-}
-
-bool KernelChain::Return(const std::vector<Tensor>& tensors) {
-  if (!ok_) return false;
-  for (const Tensor& tensor : tensors) call_.Return(tensor);
-  return true;
+RuntimeValue KernelChain::ItemOf(const Tensor& tensor) {
+  return tenon::ItemOf(tensor);
 }
 
 RuntimeValue IntList(const std::vector<int64_t>& values) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/combination.h"
 #include "kernels/compose.h"
 #include "kernels/elements.h"
 #include "kernels/registry.h"
@@ -14,33 +15,14 @@
 namespace tenon {
 namespace {
 
-enum class Reduce { kAssign, kSum, kProd, kMean, kAmax, kAmin };
-
-bool FindReduce(KernelCall& call, const std::string& name, Reduce* out) {
-  if (name == "add" || name == "sum") {
-    *out = Reduce::kSum;
-  } else if (name == "multiply" || name == "prod") {
-    *out = Reduce::kProd;
-  } else if (name == "mean") {
-    *out = Reduce::kMean;
-  } else if (name == "amax") {
-    *out = Reduce::kAmax;
-  } else if (name == "amin") {
-    *out = Reduce::kAmin;
-  } else {
-    return call.Fail("unknown reduction '" + name + "'");
-  }
-  return true;
-}
-
 // Nan wins over everything, from either side.
 template <typename C>
-C Combine(Reduce reduce, C a, C b) {
-  if (reduce == Reduce::kAssign) return b;
-  if (reduce == Reduce::kProd) return a * b;
+C Combine(Combination reduce, C a, C b) {
+  if (reduce == Combination::kAssign) return b;
+  if (reduce == Combination::kProduct) return a * b;
   if constexpr (!kIsComplex<C>) {
-    if (reduce == Reduce::kAmax) return a != a || a > b ? a : b;
-    if (reduce == Reduce::kAmin) return a != a || a < b ? a : b;
+    if (reduce == Combination::kMax) return a != a || a > b ? a : b;
+    if (reduce == Combination::kMin) return a != a || a < b ? a : b;
   }
   return a + b;
 }
@@ -62,7 +44,7 @@ C DivideCount(C sum, int64_t count) {
 template <typename C>
 class Reducer {
  public:
-  Reducer(Reduce reduce, bool include_self, std::vector<C>* values)
+  Reducer(Combination reduce, bool include_self, std::vector<C>* values)
       : reduce_(reduce),
         include_self_(include_self),
         values_(*values),
@@ -75,7 +57,7 @@ class Reducer {
     ++counts_[i];
   }
   void Finish() {
-    if (reduce_ != Reduce::kMean) return;
+    if (reduce_ != Combination::kMean) return;
     for (size_t i = 0; i < values_.size(); ++i) {
       const int64_t count = counts_[i] + (include_self_ ? 1 : 0);
       if (counts_[i] > 0) values_[i] = DivideCount(values_[i], count);
@@ -83,7 +65,7 @@ class Reducer {
   }
 
  private:
-  Reduce reduce_;
+  Combination reduce_;
   bool include_self_;
   std::vector<C>& values_;
   std::vector<int64_t> counts_;
@@ -229,7 +211,7 @@ bool TakeAlongDim(KernelCall& call) {
 }
 
 // self with src (or `number`) written at the index.
-bool ScatterAlong(KernelCall& call, Reduce reduce, bool include_self,
+bool ScatterAlong(KernelCall& call, Combination reduce, bool include_self,
                   const Tensor& given_src, const RuntimeValue& number) {
   const Tensor self = AtLeast1d(call.tensor(0));
   const Tensor index = AtLeast1d(call.tensor(2));
@@ -286,33 +268,34 @@ bool ScatterAlong(KernelCall& call, Reduce reduce, bool include_self,
 }
 
 bool ScatterSrc(KernelCall& call) {
-  return ScatterAlong(call, Reduce::kAssign, true, call.tensor(3), {});
+  return ScatterAlong(call, Combination::kAssign, true, call.tensor(3), {});
 }
 
 bool ScatterValue(KernelCall& call) {
-  return ScatterAlong(call, Reduce::kAssign, true, Tensor(), call.Scalar(3));
+  return ScatterAlong(call, Combination::kAssign, true, Tensor(),
+                      call.Scalar(3));
 }
 
 bool ScatterAdd(KernelCall& call) {
-  return ScatterAlong(call, Reduce::kSum, true, call.tensor(3), {});
+  return ScatterAlong(call, Combination::kSum, true, call.tensor(3), {});
 }
 
 // `reduce` is "add" or "multiply".
 bool ScatterSrcReduce(KernelCall& call) {
-  Reduce reduce;
-  return FindReduce(call, call.arg(4).string(), &reduce) &&
+  Combination reduce;
+  return FindCombination(call, call.arg(4).string(), &reduce) &&
          ScatterAlong(call, reduce, true, call.tensor(3), {});
 }
 
 bool ScatterValueReduce(KernelCall& call) {
-  Reduce reduce;
-  return FindReduce(call, call.arg(4).string(), &reduce) &&
+  Combination reduce;
+  return FindCombination(call, call.arg(4).string(), &reduce) &&
          ScatterAlong(call, reduce, true, Tensor(), call.Scalar(3));
 }
 
 bool ScatterReduceTwo(KernelCall& call) {
-  Reduce reduce;
-  return FindReduce(call, call.arg(4).string(), &reduce) &&
+  Combination reduce;
+  return FindCombination(call, call.arg(4).string(), &reduce) &&
          ScatterAlong(call, reduce, call.Bool(5), call.tensor(3), {});
 }
 
@@ -371,7 +354,7 @@ bool IndexSelect(KernelCall& call) {
 }
 
 // self with the slices of `source` combined into the indexed ones.
-bool CombineSlices(KernelCall& call, Reduce reduce, bool include_self,
+bool CombineSlices(KernelCall& call, Combination reduce, bool include_self,
                    const RuntimeValue& alpha) {
   const Tensor& given = call.tensor(0);
   const Tensor& index = call.tensor(2);
@@ -419,16 +402,16 @@ bool CombineSlices(KernelCall& call, Reduce reduce, bool include_self,
 }
 
 bool IndexAdd(KernelCall& call) {
-  return CombineSlices(call, Reduce::kSum, true, call.Scalar(4));
+  return CombineSlices(call, Combination::kSum, true, call.Scalar(4));
 }
 
 bool IndexCopy(KernelCall& call) {
-  return CombineSlices(call, Reduce::kAssign, true, {});
+  return CombineSlices(call, Combination::kAssign, true, {});
 }
 
 bool IndexReduce(KernelCall& call) {
-  Reduce reduce;
-  return FindReduce(call, call.arg(4).string(), &reduce) &&
+  Combination reduce;
+  return FindCombination(call, call.arg(4).string(), &reduce) &&
          CombineSlices(call, reduce, call.Bool(5), {});
 }
 

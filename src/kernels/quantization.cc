@@ -32,21 +32,40 @@ IntegerRange RangeOf(DType dtype) {
   }
 }
 
-Tensor Quantize(KernelChain& chain, const Tensor& x,
+Tensor Clamp(OperatorChain& chain, const Tensor& q,
+             const QuantizedRange& range) {
+  const bool are_tensors = range.low.is_tensor() || range.high.is_tensor();
+  return chain.To(
+      chain(are_tensors ? "aten.clamp.Tensor" : "aten.clamp.default",
+            {q, range.low, range.high}),
+      range.dtype);
+}
+
+Tensor Quantize(OperatorChain& chain, const Tensor& x,
                 const RuntimeValue& inverse_scale, const RuntimeValue& zero,
                 const QuantizedRange& range) {
   Tensor q = chain("aten.mul.Tensor", {x, inverse_scale});
   q = chain("aten.round.default", {q});
   if (!zero.is_none()) q = chain("aten.add.Tensor", {q, zero});
-  q = chain("aten.clamp.default", {q, range.low, range.high});
-  return chain.To(q, range.dtype);
+  return Clamp(chain, q, range);
 }
 
-Tensor Dequantize(KernelChain& chain, const Tensor& q, const RuntimeValue& zero,
-                  const RuntimeValue& scale, DType dtype) {
+Tensor Dequantize(OperatorChain& chain, const Tensor& q,
+                  const RuntimeValue& zero, const RuntimeValue& scale,
+                  DType dtype) {
   Tensor x = q;
   if (!zero.is_none()) x = chain("aten.sub.Tensor", {x, zero});
   return chain.To(chain("aten.mul.Tensor", {x, scale}), dtype);
+}
+
+ZeroExtrema FindZeroExtrema(OperatorChain& chain, const Tensor& x,
+                            const std::vector<int64_t>& dims, bool keep_dims) {
+  const auto with_zero = [&](std::string_view extreme, std::string_view op) {
+    const Tensor at = chain(extreme, {x, IntList(dims), keep_dims});
+    return chain(op, {at, chain("aten.zeros_like.default", {at})});
+  };
+  return {with_zero("aten.amin.default", "aten.minimum.default"),
+          with_zero("aten.amax.default", "aten.maximum.default")};
 }
 
 }  // namespace tenon

@@ -9,9 +9,12 @@
 
 #include "kernels/elements.h"
 #include "kernels/quantization.h"
+#include "kernels/quantized_chains.h"
 #include "kernels/registry.h"
 
 namespace tenon {
+namespace quantized {
+
 namespace {
 
 // The input cut into blocks: a dimension that holds several blocks becomes two,
@@ -53,13 +56,14 @@ RuntimeValue Bound(KernelCall& call, size_t i, int64_t limit) {
   return call.Scalar(i);
 }
 
-bool QuantizeAffine(KernelCall& call) {
+}  // namespace
+
+bool QuantizeAffine(OperatorChain& chain, KernelCall& call) {
   const Tensor& x = call.tensor(0);
   Blocks blocks;
   if (!CutBlocks(call, x, call.Ints(1), &blocks)) return false;
   const DType dtype = call.arg(4).dtype();
   const IntegerRange limits = RangeOf(dtype);
-  KernelChain chain(call);
   const Tensor scale = chain.Reshape(call.tensor(2), blocks.parameter_sizes);
   RuntimeValue zero;
   if (!call.is_none(3) && call.tensor(3).numel() > 0) {
@@ -72,7 +76,7 @@ bool QuantizeAffine(KernelCall& call) {
   return chain.Return({chain.Reshape(q, x.sizes())});
 }
 
-bool DequantizeAffine(KernelCall& call) {
+bool DequantizeAffine(OperatorChain& chain, KernelCall& call) {
   const Tensor& q = call.tensor(0);
   Blocks blocks;
   if (!CutBlocks(call, q, call.Ints(1), &blocks)) return false;
@@ -80,7 +84,6 @@ bool DequantizeAffine(KernelCall& call) {
     return call.Fail("the input's dtype isn't 'input_dtype'");
   }
   const DType dtype = call.arg(7).dtype();
-  KernelChain chain(call);
   const Tensor scale = chain.Reshape(call.tensor(2), blocks.parameter_sizes);
   RuntimeValue zero;
   if (!call.is_none(3)) {
@@ -91,6 +94,8 @@ bool DequantizeAffine(KernelCall& call) {
   const Tensor x = Dequantize(chain, wide, zero, scale, dtype);
   return chain.Return({chain.Reshape(x, q.sizes())});
 }
+
+namespace {
 
 // The smallest normal number, PyTorch's default of eps.
 double SmallestNormal(DType dtype) {
@@ -104,25 +109,10 @@ double SmallestNormal(DType dtype) {
   }
 }
 
-struct Extrema {
-  Tensor low, high;  // of each block, 0 included
-};
-
-Extrema FindExtrema(KernelChain& chain, const Tensor& input,
-                    const Blocks& blocks, bool keep_dims) {
-  const Tensor x = chain.Reshape(input, blocks.sizes);
-  const auto with_zero = [&](std::string_view least, std::string_view op) {
-    // Blocks of one element leave no dimension to reduce, which reduces all.
-    const Tensor at = chain(least, {x, IntList(blocks.block_dims), keep_dims});
-    return chain(op, {at, chain("aten.zeros_like.default", {at})});
-  };
-  return {with_zero("aten.amin.default", "aten.minimum.default"),
-          with_zero("aten.amax.default", "aten.maximum.default")};
-}
-
 // Scales before eps, by the mapping's name.
-bool RawScale(KernelCall& call, KernelChain& chain, const std::string& mapping,
-              const Extrema& x, double low, double high, Tensor* out) {
+bool RawScale(KernelCall& call, OperatorChain& chain,
+              const std::string& mapping, const ZeroExtrema& x, double low,
+              double high, Tensor* out) {
   if (mapping == "ASYMMETRIC") {
     *out = chain("aten.div.Tensor",
                  {chain("aten.sub.Tensor", {x.high, x.low}), high - low});
@@ -142,7 +132,9 @@ bool RawScale(KernelCall& call, KernelChain& chain, const std::string& mapping,
   return chain.ok();
 }
 
-bool ChooseQparamsAffine(KernelCall& call) {
+}  // namespace
+
+bool ChooseQparamsAffine(OperatorChain& chain, KernelCall& call) {
   if (call.is_none(0)) return call.Fail("the input is None");
   const Tensor& input = call.tensor(0);
   const std::string mapping = call.arg(1).string();
@@ -153,8 +145,9 @@ bool ChooseQparamsAffine(KernelCall& call) {
   const bool keep_dims = call.Bool(9);
   Blocks blocks;
   if (!CutBlocks(call, input, call.Ints(2), &blocks)) return false;
-  KernelChain chain(call);
-  const Extrema x = FindExtrema(chain, input, blocks, keep_dims);
+  // Blocks of one element leave no dimension to reduce, which reduces all.
+  const ZeroExtrema x = FindZeroExtrema(
+      chain, chain.Reshape(input, blocks.sizes), blocks.block_dims, keep_dims);
   Tensor scale;
   if (!RawScale(call, chain, mapping, x, low, high, &scale)) return false;
   const double eps =
@@ -184,10 +177,18 @@ bool ChooseQparamsAffine(KernelCall& call) {
   return chain.Return({scale, zero});
 }
 
+}  // namespace quantized
+
+namespace {
+
+using quantized::RunChain;
+
 constexpr KernelEntry kEntries[] = {
-    {"torchao.choose_qparams_affine.default", &ChooseQparamsAffine},
-    {"torchao.dequantize_affine.default", &DequantizeAffine},
-    {"torchao.quantize_affine.default", &QuantizeAffine},
+    {"torchao.choose_qparams_affine.default",
+     &RunChain<quantized::ChooseQparamsAffine>},
+    {"torchao.dequantize_affine.default",
+     &RunChain<quantized::DequantizeAffine>},
+    {"torchao.quantize_affine.default", &RunChain<quantized::QuantizeAffine>},
 };
 
 }  // namespace

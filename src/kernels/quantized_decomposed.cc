@@ -9,51 +9,40 @@
 
 #include "kernels/elements.h"
 #include "kernels/quantization.h"
+#include "kernels/quantized_chains.h"
 #include "kernels/registry.h"
 
 namespace tenon {
-namespace {
+namespace quantized {
 
 // --- arguments ---
 
-// A number, or the only element of a tensor.
-bool NumberAt(KernelCall& call, size_t i, RuntimeValue* out) {
-  if (!call.arg(i).is_tensor()) {
-    *out = call.Scalar(i);
-    return true;
-  }
-  if (call.tensor(i).numel() != 1) {
-    return call.Fail("'" + call.schema().args[i].name +
-                     "' has to be a tensor of one element");
-  }
-  *out = ItemOf(call.tensor(i));
-  return true;
-}
+namespace {
 
 // The integers that a quantised value may have: arguments `at` and `at` + 1,
 // within the range of the dtype that follows them.
-bool RangeAt(KernelCall& call, size_t at, QuantizedRange* out) {
-  if (!NumberAt(call, at, &out->low) || !NumberAt(call, at + 1, &out->high)) {
-    return false;
-  }
-  out->dtype = call.arg(at + 2).dtype();
+bool RangeAt(OperatorChain& chain, KernelCall& call, size_t at,
+             QuantizedRange* out) {
+  *out = {chain.Number(call.arg(at)), chain.Number(call.arg(at + 1)),
+          call.arg(at + 2).dtype()};
   const IntegerRange limits = RangeOf(out->dtype);
-  if (ScalarAs<int64_t>(out->low) < limits.min ||
-      ScalarAs<int64_t>(out->high) > limits.max) {
+  if (chain.ok() &&
+      ((out->low.is_scalar() && ScalarAs<int64_t>(out->low) < limits.min) ||
+       (out->high.is_scalar() && ScalarAs<int64_t>(out->high) > limits.max))) {
     return call.Fail("quant_min and quant_max don't fit the dtype");
   }
-  return true;
+  return chain.ok();
 }
 
 // Half precision is widened, other dtypes than these are refused.
-bool FloatInput(KernelCall& call, Tensor* out) {
+bool FloatInput(OperatorChain& chain, KernelCall& call, Tensor* out) {
   const Tensor& x = call.tensor(0);
   if (x.dtype() != DType::kFloat32 && x.dtype() != DType::kFloat16 &&
       x.dtype() != DType::kBFloat16) {
     return call.Fail("the input has to be float32, float16 or bfloat16");
   }
-  *out = Cast(x, DType::kFloat32);
-  return out->defined() || call.Fail("out of memory");
+  *out = chain.To(x, DType::kFloat32);
+  return chain.ok();
 }
 
 bool CheckStored(KernelCall& call, DType dtype) {
@@ -67,40 +56,48 @@ DType OutputDType(const RuntimeValue& arg) {
 
 // --- per tensor ---
 
-bool QuantizePerTensor(KernelCall& call) {
-  Tensor x;
-  RuntimeValue scale, zero;
-  QuantizedRange range;
-  if (!FloatInput(call, &x) || !NumberAt(call, 1, &scale) ||
-      !NumberAt(call, 2, &zero) || !RangeAt(call, 3, &range)) {
-    return false;
-  }
-  KernelChain chain(call);
-  return chain.Return(
-      {Quantize(chain, x, 1.0 / ScalarAs<double>(scale), zero, range)});
+// 1 / scale, divided in float64.
+RuntimeValue InverseOf(OperatorChain& chain, const RuntimeValue& scale) {
+  if (!scale.is_tensor()) return 1.0 / ScalarAs<double>(scale);
+  if (scale.tensor().numel() != 1) return chain.Number(scale);
+  const Tensor wide = chain.To(scale.tensor(), DType::kFloat64);
+  return chain.Number(chain("aten.reciprocal.default", {wide}));
 }
 
-bool DequantizePerTensor(KernelCall& call) {
-  RuntimeValue scale, zero;
-  if (!CheckStored(call, call.arg(5).dtype()) || !NumberAt(call, 1, &scale) ||
-      !NumberAt(call, 2, &zero)) {
-    return false;
-  }
+}  // namespace
+
+bool QuantizePerTensor(OperatorChain& chain, KernelCall& call) {
+  Tensor x;
+  QuantizedRange range;
+  if (!FloatInput(chain, call, &x)) return false;
+  const RuntimeValue inverse = InverseOf(chain, call.arg(1));
+  const RuntimeValue zero = chain.Number(call.arg(2));
+  return RangeAt(chain, call, 3, &range) &&
+         chain.Return({Quantize(chain, x, inverse, zero, range)});
+}
+
+bool DequantizePerTensor(OperatorChain& chain, KernelCall& call) {
+  if (!CheckStored(call, call.arg(5).dtype())) return false;
+  const RuntimeValue scale = chain.Number(call.arg(1));
+  const RuntimeValue zero = chain.Number(call.arg(2));
   const DType dtype = OutputDType(call.arg(6));
-  KernelChain chain(call);
   return chain.Return(
       {Dequantize(chain, chain.To(call.tensor(0), dtype), zero, scale, dtype)});
 }
 
 // --- per channel ---
 
+namespace {
+
 // Parameters that broadcast along `axis` of the input.
-Tensor AlongAxis(KernelChain& chain, const Tensor& parameters,
+Tensor AlongAxis(OperatorChain& chain, const Tensor& parameters,
                  const Tensor& input, int64_t axis) {
   std::vector<int64_t> sizes(static_cast<size_t>(input.dim()), 1);
   sizes[static_cast<size_t>(axis)] = -1;
   return chain.Reshape(parameters, sizes);
 }
+
+}  // namespace
 
 bool AxisAt(KernelCall& call, size_t i, int64_t* axis) {
   *axis = call.Int(i);
@@ -110,27 +107,25 @@ bool AxisAt(KernelCall& call, size_t i, int64_t* axis) {
          call.Fail("the axis isn't one of the input's dimensions");
 }
 
-bool QuantizePerChannel(KernelCall& call) {
+bool QuantizePerChannel(OperatorChain& chain, KernelCall& call) {
   Tensor x;
   int64_t axis;
   QuantizedRange range;
-  if (!FloatInput(call, &x) || !AxisAt(call, 3, &axis) ||
-      !RangeAt(call, 4, &range)) {
+  if (!FloatInput(chain, call, &x) || !AxisAt(call, 3, &axis) ||
+      !RangeAt(chain, call, 4, &range)) {
     return false;
   }
-  KernelChain chain(call);
   const Tensor scales = AlongAxis(chain, call.tensor(1), x, axis);
   const Tensor zeros = AlongAxis(chain, call.tensor(2), x, axis);
   return chain.Return({Quantize(
       chain, x, chain("aten.reciprocal.default", {scales}), zeros, range)});
 }
 
-bool DequantizePerChannel(KernelCall& call) {
+bool DequantizePerChannel(OperatorChain& chain, KernelCall& call) {
   int64_t axis;
   if (!CheckStored(call, call.arg(6).dtype()) || !AxisAt(call, 3, &axis)) {
     return false;
   }
-  KernelChain chain(call);
   const Tensor& q = call.tensor(0);
   RuntimeValue zeros;
   if (!call.is_none(2)) zeros = AlongAxis(chain, call.tensor(2), q, axis);
@@ -139,11 +134,10 @@ bool DequantizePerChannel(KernelCall& call) {
                   OutputDType(call.arg(7)))});
 }
 
-bool FakeQuantPerChannel(KernelCall& call) {
+bool FakeQuantPerChannel(OperatorChain& chain, KernelCall& call) {
   Tensor x;
   int64_t axis;
-  if (!FloatInput(call, &x) || !AxisAt(call, 3, &axis)) return false;
-  KernelChain chain(call);
+  if (!FloatInput(chain, call, &x) || !AxisAt(call, 3, &axis)) return false;
   const Tensor scales =
       chain.To(AlongAxis(chain, call.tensor(1), x, axis), DType::kFloat32);
   const Tensor zeros =
@@ -156,14 +150,15 @@ bool FakeQuantPerChannel(KernelCall& call) {
 
 // --- per token: a row of the last dimension ---
 
+namespace {
+
 // Here the zero point is added before rounding.
-Tensor QuantizeRows(KernelChain& chain, const Tensor& x, const Tensor& scales,
+Tensor QuantizeRows(OperatorChain& chain, const Tensor& x, const Tensor& scales,
                     const Tensor& zeros, const QuantizedRange& range) {
   Tensor q =
       chain("aten.mul.Tensor", {x, chain("aten.reciprocal.default", {scales})});
   q = chain("aten.round.default", {chain("aten.add.Tensor", {q, zeros})});
-  q = chain("aten.clamp.default", {q, range.low, range.high});
-  return chain.To(q, range.dtype);
+  return Clamp(chain, q, range);
 }
 
 bool CheckTokens(KernelCall& call) {
@@ -177,22 +172,24 @@ bool CheckTokens(KernelCall& call) {
          call.Fail("there have to be as many scales and zero points as tokens");
 }
 
-bool QuantizePerToken(KernelCall& call) {
+}  // namespace
+
+bool QuantizePerToken(OperatorChain& chain, KernelCall& call) {
   QuantizedRange range;
-  if (!RangeAt(call, 3, &range) || !CheckTokens(call)) return false;
-  KernelChain chain(call);
+  if (!RangeAt(chain, call, 3, &range) || !CheckTokens(call)) return false;
   return chain.Return({QuantizeRows(chain, call.tensor(0), call.tensor(1),
                                     call.tensor(2), range)});
 }
 
-bool DequantizePerToken(KernelCall& call) {
+bool DequantizePerToken(OperatorChain& chain, KernelCall& call) {
   if (!CheckTokens(call)) return false;
-  KernelChain chain(call);
   return chain.Return({Dequantize(chain, call.tensor(0), call.tensor(2),
                                   call.tensor(1), call.arg(6).dtype())});
 }
 
 // --- per group of columns ---
+
+namespace {
 
 // The input and its parameters as rows of one group each.
 struct Groups {
@@ -200,31 +197,40 @@ struct Groups {
   RuntimeValue zeros;
 };
 
-bool FindGroups(KernelCall& call, KernelChain& chain, int64_t group_size,
-                Groups* out) {
-  const Tensor& input = call.tensor(0);
+}  // namespace
+
+bool GroupOf(KernelCall& call, int64_t group_size, int64_t* group) {
+  const Tensor &input = call.tensor(0), &scales = call.tensor(1);
   if (input.dim() != 2) return call.Fail("the input has to be a matrix");
   if (group_size <= 1) return call.Fail("group_size has to be above 1");
-  const Tensor& scales = call.tensor(1);
   const int64_t columns = input.size(1);
-  if (group_size > columns && scales.dim() > 0 &&
-      scales.size(scales.dim() - 1) == 1) {
-    group_size = columns;
-  }
-  if (columns % group_size != 0) {
+  const bool is_row = group_size > columns && scales.dim() > 0 &&
+                      scales.size(scales.dim() - 1) == 1;
+  *group = is_row ? columns : group_size;
+  if (*group == 0 || columns % *group != 0) {
     return call.Fail("group_size has to divide the columns");
   }
-  out->input = chain.Reshape(input, {-1, group_size});
-  out->scales = chain.Reshape(scales, {-1, 1});
+  return true;
+}
+
+namespace {
+
+bool FindGroups(KernelCall& call, OperatorChain& chain, int64_t group_size,
+                Groups* out) {
+  int64_t group;
+  if (!GroupOf(call, group_size, &group)) return false;
+  out->input = chain.Reshape(call.tensor(0), {-1, group});
+  out->scales = chain.Reshape(call.tensor(1), {-1, 1});
   if (!call.is_none(2)) out->zeros = chain.Reshape(call.tensor(2), {-1, 1});
   return chain.ok();
 }
 
-bool QuantizePerChannelGroup(KernelCall& call) {
+}  // namespace
+
+bool QuantizePerChannelGroup(OperatorChain& chain, KernelCall& call) {
   QuantizedRange range;
   Groups groups;
-  KernelChain chain(call);
-  if (!RangeAt(call, 3, &range) ||
+  if (!RangeAt(chain, call, 3, &range) ||
       !FindGroups(call, chain, call.Int(6), &groups)) {
     return false;
   }
@@ -233,9 +239,8 @@ bool QuantizePerChannelGroup(KernelCall& call) {
   return chain.Return({chain.Reshape(q, call.tensor(0).sizes())});
 }
 
-bool DequantizePerChannelGroup(KernelCall& call) {
+bool DequantizePerChannelGroup(OperatorChain& chain, KernelCall& call) {
   Groups groups;
-  KernelChain chain(call);
   if (!CheckStored(call, call.arg(5).dtype()) ||
       !FindGroups(call, chain, call.Int(6), &groups)) {
     return false;
@@ -247,23 +252,21 @@ bool DequantizePerChannelGroup(KernelCall& call) {
 
 // --- scales and zero points from data ---
 
-bool ChooseForTensor(KernelCall& call, bool is_symmetric) {
+namespace {
+
+bool ChooseForTensor(OperatorChain& chain, KernelCall& call,
+                     bool is_symmetric) {
   const Tensor& x = call.tensor(0);
   const int64_t low = call.Int(1), high = call.Int(2);
   if (x.numel() == 0) return call.Fail("an empty tensor has no range");
   if (low >= high) return call.Fail("quant_min has to be below quant_max");
-  KernelChain chain(call);
-  const auto with_zero = [&](std::string_view least, std::string_view op) {
-    const Tensor at = chain(least, {x, IntList({}), false});
-    return chain(op, {at, chain("aten.zeros_like.default", {at})});
-  };
-  const Tensor a = with_zero("aten.amin.default", "aten.minimum.default");
-  Tensor b = with_zero("aten.amax.default", "aten.maximum.default");
+  const auto [a, b] = FindZeroExtrema(chain, x, {}, false);
   const double steps = static_cast<double>(high - low);
   Tensor scale;
   if (is_symmetric) {
-    b = chain("aten.maximum.default", {chain("aten.neg.default", {a}), b});
-    scale = chain("aten.div.Tensor", {b, steps / 2});
+    const Tensor width =
+        chain("aten.maximum.default", {chain("aten.neg.default", {a}), b});
+    scale = chain("aten.div.Tensor", {width, steps / 2});
   } else {
     const Tensor width = chain("aten.sub.Tensor", {b, a});
     scale = chain("aten.div.Tensor", {width, steps});
@@ -286,16 +289,19 @@ bool ChooseForTensor(KernelCall& call, bool is_symmetric) {
       {chain.To(scale, DType::kFloat64), chain.To(zero, DType::kInt64)});
 }
 
-bool ChooseQparams(KernelCall& call) { return ChooseForTensor(call, false); }
-bool ChooseQparamsSymmetric(KernelCall& call) {
-  return ChooseForTensor(call, true);
+}  // namespace
+
+bool ChooseQparams(OperatorChain& chain, KernelCall& call) {
+  return ChooseForTensor(chain, call, false);
+}
+bool ChooseQparamsSymmetric(OperatorChain& chain, KernelCall& call) {
+  return ChooseForTensor(chain, call, true);
 }
 
-bool ChooseQparamsPerToken(KernelCall& call) {
+bool ChooseQparamsPerToken(OperatorChain& chain, KernelCall& call) {
   if (call.arg(1).dtype() != DType::kInt8) {
     return call.Fail("tokens are quantised to int8 only");
   }
-  KernelChain chain(call);
   Tensor scales = chain("aten.abs.default", {call.tensor(0)});
   scales = chain("aten.amax.default", {scales, IntList({-1}), true});
   if (chain.ok() && scales.dtype() == DType::kFloat16) {
@@ -306,16 +312,10 @@ bool ChooseQparamsPerToken(KernelCall& call) {
   return chain.Return({scales, chain("aten.zeros_like.default", {scales})});
 }
 
-bool ChooseQparamsPerTokenAsymmetric(KernelCall& call) {
+bool ChooseQparamsPerTokenAsymmetric(OperatorChain& chain, KernelCall& call) {
   constexpr int64_t kLow = -128, kHigh = 127;
   constexpr double kEps = 1.1920928955078125e-07;  // 2^-23
-  KernelChain chain(call);
-  const auto with_zero = [&](std::string_view least, std::string_view op) {
-    const Tensor at = chain(least, {call.tensor(0), IntList({-1}), true});
-    return chain(op, {at, chain("aten.zeros_like.default", {at})});
-  };
-  const Tensor a = with_zero("aten.amin.default", "aten.minimum.default");
-  const Tensor b = with_zero("aten.amax.default", "aten.maximum.default");
+  const auto [a, b] = FindZeroExtrema(chain, call.tensor(0), {-1}, true);
   Tensor scale = chain("aten.sub.Tensor", {b, a});
   scale = chain("aten.div.Tensor", {scale, static_cast<double>(kHigh - kLow)});
   scale = chain("aten.clamp.default", {scale, kEps});
@@ -334,41 +334,55 @@ bool ChooseQparamsPerTokenAsymmetric(KernelCall& call) {
       {chain.To(scale, DType::kFloat64), chain.To(zero, DType::kInt64)});
 }
 
-bool ConvertElementType(KernelCall& call) {
-  KernelChain chain(call);
+bool ConvertElementType(OperatorChain& chain, KernelCall& call) {
   return chain.Return({chain.To(call.tensor(0), call.arg(1).dtype())});
 }
 
+}  // namespace quantized
+
+namespace {
+
+using quantized::RunChain;
+
 constexpr KernelEntry kEntries[] = {
     {"quantized_decomposed._choose_qparams_per_token_asymmetric_impl.default",
-     &ChooseQparamsPerTokenAsymmetric},
-    {"quantized_decomposed.choose_qparams.tensor", &ChooseQparams},
+     &RunChain<quantized::ChooseQparamsPerTokenAsymmetric>},
+    {"quantized_decomposed.choose_qparams.tensor",
+     &RunChain<quantized::ChooseQparams>},
     {"quantized_decomposed.choose_qparams_per_token.default",
-     &ChooseQparamsPerToken},
+     &RunChain<quantized::ChooseQparamsPerToken>},
     {"quantized_decomposed.choose_qparams_per_token_asymmetric.default",
-     &ChooseQparamsPerTokenAsymmetric},
+     &RunChain<quantized::ChooseQparamsPerTokenAsymmetric>},
     {"quantized_decomposed.choose_qparams_symmetric.tensor",
-     &ChooseQparamsSymmetric},
-    {"quantized_decomposed.convert_element_type.no_fuse", &ConvertElementType},
+     &RunChain<quantized::ChooseQparamsSymmetric>},
+    {"quantized_decomposed.convert_element_type.no_fuse",
+     &RunChain<quantized::ConvertElementType>},
     {"quantized_decomposed.dequantize_per_channel.default",
-     &DequantizePerChannel},
+     &RunChain<quantized::DequantizePerChannel>},
     {"quantized_decomposed.dequantize_per_channel_group.default",
-     &DequantizePerChannelGroup},
+     &RunChain<quantized::DequantizePerChannelGroup>},
     {"quantized_decomposed.dequantize_per_tensor.default",
-     &DequantizePerTensor},
-    {"quantized_decomposed.dequantize_per_tensor.tensor", &DequantizePerTensor},
+     &RunChain<quantized::DequantizePerTensor>},
+    {"quantized_decomposed.dequantize_per_tensor.tensor",
+     &RunChain<quantized::DequantizePerTensor>},
     {"quantized_decomposed.dequantize_per_tensor.tensor2",
-     &DequantizePerTensor},
-    {"quantized_decomposed.dequantize_per_token.default", &DequantizePerToken},
+     &RunChain<quantized::DequantizePerTensor>},
+    {"quantized_decomposed.dequantize_per_token.default",
+     &RunChain<quantized::DequantizePerToken>},
     {"quantized_decomposed.fake_quant_per_channel.default",
-     &FakeQuantPerChannel},
-    {"quantized_decomposed.quantize_per_channel.default", &QuantizePerChannel},
+     &RunChain<quantized::FakeQuantPerChannel>},
+    {"quantized_decomposed.quantize_per_channel.default",
+     &RunChain<quantized::QuantizePerChannel>},
     {"quantized_decomposed.quantize_per_channel_group.default",
-     &QuantizePerChannelGroup},
-    {"quantized_decomposed.quantize_per_tensor.default", &QuantizePerTensor},
-    {"quantized_decomposed.quantize_per_tensor.tensor", &QuantizePerTensor},
-    {"quantized_decomposed.quantize_per_tensor.tensor2", &QuantizePerTensor},
-    {"quantized_decomposed.quantize_per_token.default", &QuantizePerToken},
+     &RunChain<quantized::QuantizePerChannelGroup>},
+    {"quantized_decomposed.quantize_per_tensor.default",
+     &RunChain<quantized::QuantizePerTensor>},
+    {"quantized_decomposed.quantize_per_tensor.tensor",
+     &RunChain<quantized::QuantizePerTensor>},
+    {"quantized_decomposed.quantize_per_tensor.tensor2",
+     &RunChain<quantized::QuantizePerTensor>},
+    {"quantized_decomposed.quantize_per_token.default",
+     &RunChain<quantized::QuantizePerToken>},
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Products with integer weights: int8 by int8, and float by weights of 8 and 4
 // bits that stay packed.
+#include "kernels/quantized_matmul.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,7 +9,7 @@
 #include <vector>
 
 #include "kernels/elements.h"
-#include "kernels/quantization.h"
+#include "kernels/int4_layout.h"
 #include "kernels/registry.h"
 
 namespace tenon {
@@ -20,6 +22,44 @@ bool CheckMatrix(KernelCall& call, size_t i, DType dtype) {
                    "' has to be a matrix of " + std::string(Name(dtype)));
 }
 
+}  // namespace
+
+bool CheckIntMm(KernelCall& call) {
+  const Tensor &a = call.tensor(0), &b = call.tensor(1);
+  const DType dtype = a.dtype();
+  if (!CheckMatrix(call, 0, dtype == DType::kUInt8 ? dtype : DType::kInt8) ||
+      !CheckMatrix(call, 1, DType::kInt8)) {
+    return false;
+  }
+  return b.size(0) == a.size(1) || call.Fail("the inner sizes differ");
+}
+
+bool CheckInt8PackMm(KernelCall& call) {
+  const Tensor &x = call.tensor(0), &w = call.tensor(1), &s = call.tensor(2);
+  if (!CheckMatrix(call, 0, x.dtype()) || !CheckMatrix(call, 1, DType::kInt8)) {
+    return false;
+  }
+  return (w.size(1) == x.size(1) && s.numel() == w.size(0)) ||
+         call.Fail("the sizes of input, weight and scales don't fit");
+}
+
+bool CheckInt4PackMm(KernelCall& call) {
+  const Tensor &x = call.tensor(0), &w = call.tensor(1), &sz = call.tensor(3);
+  const int64_t group = call.Int(2);
+  if (!CheckMatrix(call, 0, x.dtype()) ||
+      !CheckMatrix(call, 1, DType::kUInt8)) {
+    return false;
+  }
+  const int64_t k = x.size(1), n = w.size(0);
+  if (group < 1 || w.size(1) * 2 != k || k % group != 0 || sz.dim() != 3 ||
+      sz.size(0) != k / group || sz.size(1) != n || sz.size(2) != 2) {
+    return call.Fail("the sizes of input, weight, groups and scales don't fit");
+  }
+  return n % 2 == 0 || call.Fail("an odd number of rows isn't packed");
+}
+
+namespace {
+
 bool ReturnMatrix(KernelCall& call, DType dtype, int64_t rows, int64_t columns,
                   const std::vector<float>& values) {
   Tensor out = Tensor::Empty(dtype, {rows, columns});
@@ -31,14 +71,9 @@ bool ReturnMatrix(KernelCall& call, DType dtype, int64_t rows, int64_t columns,
 
 // Exact in int32, which wraps. The first factor may be unsigned.
 bool IntMm(KernelCall& call) {
-  const DType dtype = call.tensor(0).dtype();
-  if (!CheckMatrix(call, 0, dtype == DType::kUInt8 ? dtype : DType::kInt8) ||
-      !CheckMatrix(call, 1, DType::kInt8)) {
-    return false;
-  }
+  if (!CheckIntMm(call)) return false;
   const Tensor &a = call.tensor(0), &b = call.tensor(1);
   const int64_t m = a.size(0), k = a.size(1), n = b.size(1);
-  if (b.size(0) != k) return call.Fail("the inner sizes differ");
   const std::vector<int64_t> as = ReadAll<int64_t>(a), bs = ReadAll<int64_t>(b);
   std::vector<int64_t> sums(static_cast<size_t>(m * n), 0);
   for (int64_t i = 0; i < m; ++i) {
@@ -76,14 +111,9 @@ std::vector<float> TimesRows(const std::vector<float>& x,
 }
 
 bool WeightInt8PackMm(KernelCall& call) {
+  if (!CheckInt8PackMm(call)) return false;
   const Tensor &x = call.tensor(0), &w = call.tensor(1), &s = call.tensor(2);
-  if (!CheckMatrix(call, 0, x.dtype()) || !CheckMatrix(call, 1, DType::kInt8)) {
-    return false;
-  }
   const int64_t m = x.size(0), k = x.size(1), n = w.size(0);
-  if (w.size(1) != k || s.numel() != n) {
-    return call.Fail("the sizes of input, weight and scales don't fit");
-  }
   std::vector<float> out =
       TimesRows(ReadAll<float>(x), ReadAll<float>(w), m, n, k);
   const std::vector<float> scales = ReadAll<float>(s);
@@ -92,44 +122,6 @@ bool WeightInt8PackMm(KernelCall& call) {
   }
   return ReturnMatrix(call, x.dtype(), m, n, out);
 }
-
-// Where weight (row, column) of an int4 pack [n, k] lies. PyTorch packs for the
-// vector width of the CPU: blocks of rows, and in each column by column, the
-// rows of a full block by halves and those of a shorter one in pairs. A file
-// doesn't say for which CPU it was packed; up to 16 rows all layouts agree.
-struct NibblePlace {
-  int64_t byte;
-  bool is_high;
-};
-class Int4Layout {
- public:
-  Int4Layout(int64_t rows, int64_t columns) : rows_(rows), columns_(columns) {}
-
-  NibblePlace Find(int64_t row, int64_t column) const {
-    const int64_t first = row / kBlock * kBlock, in_block = row - first;
-    const int64_t rows = std::min(kBlock, rows_ - first);
-    const int64_t begin = (first * columns_ + column * rows) / 2;
-    const bool by_halves = rows == kBlock && HasVectors();
-    if (by_halves) {
-      return {begin + in_block % (rows / 2), in_block >= rows / 2};
-    }
-    return {begin + in_block / 2, in_block % 2 != 0};
-  }
-
- private:
-  static bool HasAvx512() {
-    return __builtin_cpu_supports("avx512f") != 0 &&
-           __builtin_cpu_supports("avx512bw") != 0 &&
-           __builtin_cpu_supports("avx512vl") != 0 &&
-           __builtin_cpu_supports("avx512dq") != 0;
-  }
-  static bool HasVectors() {
-    return HasAvx512() || __builtin_cpu_supports("avx2") != 0;
-  }
-  inline static const int64_t kBlock = HasAvx512() ? 64 : 32;
-
-  int64_t rows_, columns_;
-};
 
 bool ConvertWeightToInt4Pack(KernelCall& call) {
   if (!CheckMatrix(call, 0, DType::kInt32)) return false;
@@ -143,7 +135,7 @@ bool ConvertWeightToInt4Pack(KernelCall& call) {
   const Int4Layout layout(n, k);
   for (int64_t row = 0; row < n; ++row) {
     for (int64_t column = 0; column < k; ++column) {
-      const NibblePlace at = layout.Find(row, column);
+      const Int4Layout::Place at = layout.Find(row, column);
       const int64_t v = values[static_cast<size_t>(row * k + column)] & 15;
       bytes[static_cast<size_t>(at.byte)] |= at.is_high ? v << 4 : v;
     }
@@ -158,24 +150,17 @@ bool ConvertWeightToInt4Pack(KernelCall& call) {
 // Scale and zero point per group of columns; the zero point is a float that is
 // added after scaling.
 bool WeightInt4PackMm(KernelCall& call) {
+  if (!CheckInt4PackMm(call)) return false;
   const Tensor &x = call.tensor(0), &w = call.tensor(1), &sz = call.tensor(3);
   const int64_t group = call.Int(2);
-  if (!CheckMatrix(call, 0, x.dtype()) ||
-      !CheckMatrix(call, 1, DType::kUInt8)) {
-    return false;
-  }
   const int64_t m = x.size(0), k = x.size(1), n = w.size(0);
-  if (group < 1 || w.size(1) * 2 != k || k % group != 0 || sz.dim() != 3 ||
-      sz.size(0) != k / group || sz.size(1) != n || sz.size(2) != 2) {
-    return call.Fail("the sizes of input, weight, groups and scales don't fit");
-  }
   const std::vector<int64_t> bytes = ReadAll<int64_t>(w);
   const std::vector<float> parameters = ReadAll<float>(sz);
   const Int4Layout layout(n, k);
   std::vector<float> weights;
   for (int64_t row = 0; row < n; ++row) {
     for (int64_t column = 0; column < k; ++column) {
-      const NibblePlace at = layout.Find(row, column);
+      const Int4Layout::Place at = layout.Find(row, column);
       const int64_t byte = bytes[static_cast<size_t>(at.byte)];
       const int64_t q = at.is_high ? byte >> 4 : byte & 15;
       const auto p = static_cast<size_t>((column / group * n + row) * 2);

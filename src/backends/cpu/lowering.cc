@@ -10,6 +10,9 @@ std::vector<Lowering> JoinFamilies() {
   std::vector<Lowering> all;
   for (const auto family : {GeometryLowerings(),
                             CopyLowerings(),
+                            JoinLowerings(),
+                            FillLowerings(),
+                            OverwriteLowerings(),
                             PointwiseLowerings(),
                             ActivationLowerings(),
                             ChoiceLowerings(),
@@ -21,6 +24,7 @@ std::vector<Lowering> JoinFamilies() {
                             GroupNormLowerings(),
                             UpsampleLowerings(),
                             RearrangeLowerings(),
+                            PadLowerings(),
                             ScatterLowerings(),
                             TransposedConvolutionLowerings(),
                             RecurrentLowerings(),
@@ -31,9 +35,11 @@ std::vector<Lowering> JoinFamilies() {
                             ExtremaLowerings(),
                             ScanLowerings(),
                             IndexLowerings(),
+                            GatherLowerings(),
                             ConvolutionLowerings(),
                             PoolLowerings(),
-                            QuantizedLowerings()}) {
+                            QuantizedLowerings(),
+                            PackedMatmulLowerings()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   std::sort(all.begin(), all.end(), [](const Lowering& a, const Lowering& b) {

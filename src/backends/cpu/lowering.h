@@ -72,6 +72,9 @@ std::span<const Lowering> AllLowerings();  // sorted by name
 // --- the families ---
 std::span<const Lowering> GeometryLowerings();
 std::span<const Lowering> CopyLowerings();
+std::span<const Lowering> JoinLowerings();
+std::span<const Lowering> FillLowerings();
+std::span<const Lowering> OverwriteLowerings();
 std::span<const Lowering> PointwiseLowerings();
 std::span<const Lowering> ActivationLowerings();
 std::span<const Lowering> ChoiceLowerings();
@@ -83,6 +86,7 @@ std::span<const Lowering> NormLowerings();
 std::span<const Lowering> GroupNormLowerings();
 std::span<const Lowering> UpsampleLowerings();
 std::span<const Lowering> RearrangeLowerings();
+std::span<const Lowering> PadLowerings();
 std::span<const Lowering> ScatterLowerings();
 std::span<const Lowering> TransposedConvolutionLowerings();
 std::span<const Lowering> RecurrentLowerings();
@@ -93,8 +97,10 @@ std::span<const Lowering> StatisticsLowerings();
 std::span<const Lowering> ExtremaLowerings();
 std::span<const Lowering> ScanLowerings();
 std::span<const Lowering> IndexLowerings();
+std::span<const Lowering> GatherLowerings();
 std::span<const Lowering> ConvolutionLowerings();
 std::span<const Lowering> PoolLowerings();
 std::span<const Lowering> QuantizedLowerings();
+std::span<const Lowering> PackedMatmulLowerings();
 
 }  // namespace tenon::cpu

@@ -129,10 +129,6 @@ class BagStep : public Step {
   const BagShape s_;
 };
 
-bool IsIndex(const Tensor& t) {
-  return t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32;
-}
-
 // PyTorch's fast path for sums doesn't say which bag an index belongs to.
 bool HasFastSum(const Tensor& weight, const Tensor& scale,
                 int64_t padding_idx) {

@@ -1,130 +1,19 @@
 // Elements picked or placed by index tensors: embedding, index, index_put,
-// index_select, index_copy, gather.
-//
-// The indexed tensor is seen as [outer, indexed..., inner]: for each outer
-// position and each index, a block of inner elements is copied. Where the
-// indexed dimensions don't adjoin, outer is empty and they come first.
+// index_select, index_copy.
+// Where the indexed dimensions don't adjoin, outer is empty and they come first
+// (index_step.h).
 #include <algorithm>
-#include <cstring>
 #include <string>
 
+#include "backends/cpu/index_step.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
-#include "backends/cpu/pointwise_builder.h"
+#include "backends/cpu/lowering_results.h"
 #include "kernels/broadcast.h"
 #include "kernels/views.h"
 
 namespace tenon::cpu {
 namespace {
-
-struct IndexedDim {
-  int64_t size = 0;
-  int64_t stride_bytes = 0;
-  Ref indices;  // int64, `count` contiguous ones
-};
-
-struct IndexShape {
-  int64_t count = 0;  // index positions
-  std::vector<IndexedDim> dims;
-  bool allows_negative = true;
-  // Where outer positions and runs of inner elements begin in the indexed
-  // tensor; in the other one they follow each other.
-  std::vector<int64_t> outer_bytes, run_bytes;
-  int64_t run_length = 1;
-  int64_t run_step_bytes = 0;
-  size_t item_bytes = 4;
-  Ref self;               // the indexed tensor
-  Ref other;              // contiguous [outer, count, inner]
-  bool is_saved = false;  // what is overwritten: `self` is a region input
-};
-
-void CopyItems(std::byte* to, int64_t to_step, const std::byte* from,
-               int64_t from_step, int64_t count, size_t item) {
-  const auto item_step = static_cast<int64_t>(item);
-  if (to_step == item_step && from_step == item_step) {
-    std::memcpy(to, from, static_cast<size_t>(count) * item);
-    return;
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to + i * to_step, from + i * from_step, item);
-  }
-}
-
-class IndexStep : public Step {
- public:
-  enum class Mode : uint8_t { kTake, kPut, kAccumulate };
-
-  IndexStep(Mode mode, IndexShape shape) : mode_(mode), s_(std::move(shape)) {}
-
-  bool Run(Frame& frame) override {
-    std::byte* self = frame.at<std::byte>(s_.self);
-    std::byte* other = frame.at<std::byte>(s_.other);
-    const int64_t run_bytes =
-        s_.run_length * static_cast<int64_t>(s_.item_bytes);
-    const int64_t block_bytes =
-        run_bytes * static_cast<int64_t>(s_.run_bytes.size());
-    for (int64_t p = 0; p < s_.count; ++p) {
-      int64_t offset = 0;
-      if (!OffsetOf(frame, p, &offset)) return false;
-      for (size_t o = 0; o < s_.outer_bytes.size(); ++o) {
-        std::byte* block = self + offset + s_.outer_bytes[o];
-        std::byte* run =
-            other + (static_cast<int64_t>(o) * s_.count + p) * block_bytes;
-        for (const int64_t at : s_.run_bytes) {
-          if (s_.is_saved && frame.undo_log != nullptr) {
-            frame.undo_log->Save(block + at, s_.run_length, s_.run_step_bytes,
-                                 s_.item_bytes);
-          }
-          CopyRun(block + at, run);
-          run += run_bytes;
-        }
-      }
-    }
-    return true;
-  }
-  std::string_view name() const override {
-    return mode_ == Mode::kTake ? "index" : "index_put";
-  }
-
- private:
-  bool OffsetOf(Frame& frame, int64_t p, int64_t* offset) const {
-    for (const IndexedDim& dim : s_.dims) {
-      int64_t index = frame.at<int64_t>(dim.indices)[p];
-      if (index < 0 && s_.allows_negative) index += dim.size;
-      if (index < 0 || index >= dim.size) {
-        return frame.Fail("index " +
-                          std::to_string(frame.at<int64_t>(dim.indices)[p]) +
-                          " is out of bounds for a dimension of size " +
-                          std::to_string(dim.size));
-      }
-      *offset += index * dim.stride_bytes;
-    }
-    return true;
-  }
-
-  void CopyRun(std::byte* indexed, std::byte* other) const {
-    const auto item = static_cast<int64_t>(s_.item_bytes);
-    switch (mode_) {
-      case Mode::kTake:
-        CopyItems(other, item, indexed, s_.run_step_bytes, s_.run_length,
-                  s_.item_bytes);
-        return;
-      case Mode::kPut:
-        CopyItems(indexed, s_.run_step_bytes, other, item, s_.run_length,
-                  s_.item_bytes);
-        return;
-      case Mode::kAccumulate:
-        for (int64_t i = 0; i < s_.run_length; ++i) {
-          *reinterpret_cast<float*>(indexed + i * s_.run_step_bytes) +=
-              reinterpret_cast<float*>(other)[i];
-        }
-        return;
-    }
-  }
-
-  const Mode mode_;
-  const IndexShape s_;
-};
 
 // An index plan: the shape of the step, and of the picked elements.
 struct Selection {
@@ -139,10 +28,6 @@ struct Selection {
     return sizes;
   }
 };
-
-bool IsIndex(const Tensor& t) {
-  return t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32;
-}
 
 // `given[d]` indexes dimension d of `self`, undefined ones don't.
 bool Select(PlanBuilder& b, KernelCall& call, const Tensor& self,
@@ -366,13 +251,6 @@ bool CopyOf(PlanBuilder& b, KernelCall& call, const Tensor& self, Tensor* out) {
   return call.Fail("cannot copy " + self.ToString());
 }
 
-bool HasOverlap(const Tensor& t) {
-  for (int64_t d = 0; d < t.dim(); ++d) {
-    if (t.stride(d) == 0 && t.size(d) > 1) return true;
-  }
-  return false;
-}
-
 // The tensor that an in-place or a functional form writes.
 bool TargetOf(PlanBuilder& b, KernelCall& call, bool in_place, Tensor* out) {
   const bool has_overlap = HasOverlap(call.tensor(0));
@@ -419,95 +297,6 @@ bool IndexCopy(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return true;
 }
 
-// out[i][j][k] = self[index[i][j][k]][j][k], for dim 0.
-class GatherStep : public Step {
- public:
-  struct Shape {
-    int64_t size = 0;  // of self along the dimension
-    int64_t stride_bytes = 0;
-    size_t item_bytes = 4;
-    std::vector<StridedDim> dims;  // of the index, outermost first
-    int64_t count = 0;
-    size_t along = 0;  // which of `dims` is gathered
-    Ref self, index, out;
-  };
-  explicit GatherStep(Shape shape) : s_(std::move(shape)) {}
-
-  bool Run(Frame& frame) override {
-    const std::byte* self = frame.at<std::byte>(s_.self);
-    const int64_t* index = frame.at<int64_t>(s_.index);
-    std::byte* out = frame.at<std::byte>(s_.out);
-    for (int64_t i = 0; i < s_.count; ++i) {
-      if (index[i] < 0 || index[i] >= s_.size) {
-        return frame.Fail("index " + std::to_string(index[i]) +
-                          " is out of bounds for a dimension of size " +
-                          std::to_string(s_.size));
-      }
-      int64_t rest = i, offset = index[i] * s_.stride_bytes;
-      for (size_t d = s_.dims.size(); d-- > 0;) {
-        const int64_t at = rest % s_.dims[d].size;
-        rest /= s_.dims[d].size;
-        if (d != s_.along) offset += at * s_.dims[d].stride_bytes;
-      }
-      std::memcpy(out + static_cast<size_t>(i) * s_.item_bytes, self + offset,
-                  s_.item_bytes);
-    }
-    return true;
-  }
-  std::string_view name() const override { return "gather"; }
-
- private:
-  const Shape s_;
-};
-
-bool Gather(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  Tensor self = call.tensor(0), index = call.tensor(2);
-  int64_t dim = call.Int(1);
-  if (!WrapDim(call, self.dim(), &dim)) return false;
-  if (self.dim() == 0) self = Unsqueezed(self, 0);
-  const Sizes out_sizes = index.sizes();
-  // PyTorch doesn't look at an empty one.
-  if (index.numel() == 0) {
-    call.Return(b.NewTensor(self.dtype(), out_sizes));
-    return true;
-  }
-  if (!IsIndex(index)) return call.Fail("an index of another dtype");
-  if (index.dim() == 0) index = Unsqueezed(index, 0);
-  if (index.dim() != self.dim()) return call.Fail("ranks differ");
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    if (d != dim && index.size(d) > self.size(d)) {
-      return call.Fail("index " + index.ToString() + " is larger than " +
-                       self.ToString());
-    }
-  }
-  const Tensor out = b.NewTensor(self.dtype(), out_sizes);
-  if (!out.defined()) return call.Fail("the result is too large");
-  call.Return(out);
-  if (out.numel() == 0) return true;
-  Tensor flat = index;
-  if (index.dtype() != DType::kInt64 || !index.is_contiguous()) {
-    flat = b.NewTensor(DType::kInt64, index.sizes());
-    if (!b.EmitCopy(index, flat)) return call.Fail("cannot copy the index");
-  }
-  GatherStep::Shape s;
-  s.item_bytes = SizeBytes(self.dtype());
-  const auto item = static_cast<int64_t>(s.item_bytes);
-  s.size = self.size(dim);
-  s.stride_bytes = self.stride(dim) * item;
-  s.count = out.numel();
-  s.along = static_cast<size_t>(dim);
-  for (int64_t d = 0; d < self.dim(); ++d) {
-    s.dims.push_back({index.size(d), self.stride(d) * item});
-  }
-  s.self = b.RefOf(self);
-  s.index = b.RefOf(flat);
-  s.out = b.RefOf(out);
-  const Tensor reads[] = {self, flat};
-  const Tensor writes[] = {out};
-  b.Emit(std::make_unique<GatherStep>(std::move(s)), reads, writes);
-  return true;
-}
-
 // --- what the backend leaves to others ---
 
 bool IsIndexType(const Program& program, ValueId v) {
@@ -544,7 +333,6 @@ constexpr Lowering kLowerings[] = {
      RefuseMasks},
     {"aten.embedding.default", kPure, Embedding},
     {"aten.index_select.default", kPure, IndexSelect},
-    {"aten.gather.default", kPure, Gather},
     {"aten.index_put.default", kPure, IndexPut<false>, kHeld, TileOp::kCopy,
      RefuseMasks},
     {"aten.index_put_.default", kInPlace, IndexPut<true>, kHeld, TileOp::kCopy,

@@ -17,21 +17,6 @@
 namespace tenon::cpu {
 namespace {
 
-// Strides of a matrix in the last two dimensions, with steps along dimensions
-// of size 1 made what the loops expect.
-void SetB(const Tensor& b, MatmulShape* shape) {
-  const int64_t rank = b.dim();
-  const int64_t rows = b.size(rank - 2), columns = b.size(rank - 1);
-  shape->b_row = b.stride(rank - 2);
-  shape->b_column = b.stride(rank - 1);
-  if (shape->b_column == 1 || columns <= 1) {
-    shape->b_column = 1;
-    if (rows <= 1) shape->b_row = columns;
-  } else {
-    shape->b_row = 1;
-  }
-}
-
 struct Operands {
   Tensor a, b, bias;
 };
@@ -193,7 +178,7 @@ Tensor Product(PlanBuilder& builder, KernelCall& call, Tensor a, Tensor b,
   if (!NeedListable(call, batch)) return Tensor();
   const size_t leading = batch.size();
   shape.a_row = shape.m <= 1 ? shape.k : a.stride(a.dim() - 2);
-  SetB(b, &shape);
+  SetMatrixSteps(b, &shape.b_row, &shape.b_column);
   shape.a = builder.RefOf(a);
   shape.b = builder.RefOf(b);
   shape.c = builder.RefOf(out);

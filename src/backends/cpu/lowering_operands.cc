@@ -17,6 +17,10 @@ bool NeedFloat32(KernelCall& call, std::initializer_list<Tensor> tensors) {
   return true;
 }
 
+bool IsIndex(const Tensor& t) {
+  return t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32;
+}
+
 bool NeedListable(KernelCall& call, const Sizes& batch) {
   constexpr int64_t kLimit = int64_t{1} << 22;
   if (NumElements(batch) <= kLimit) return true;
@@ -51,6 +55,19 @@ Tensor WithUnitStep(PlanBuilder& builder, const Tensor& tensor,
                             (columns <= 1 || column >= rows || column == 0);
   if (unit_rows || (allow_columns && unit_columns)) return tensor;
   return builder.Contiguous(tensor);
+}
+
+void SetMatrixSteps(const Tensor& matrix, int64_t* row, int64_t* column) {
+  const int64_t rank = matrix.dim();
+  const int64_t rows = matrix.size(rank - 2), columns = matrix.size(rank - 1);
+  *row = matrix.stride(rank - 2);
+  *column = matrix.stride(rank - 1);
+  if (*column == 1 || columns <= 1) {
+    *column = 1;
+    if (rows <= 1) *row = columns;
+  } else {
+    *row = 1;
+  }
 }
 
 Tensor InFormat(PlanBuilder& builder, const Tensor& value,

@@ -13,6 +13,9 @@ namespace tenon::cpu {
 // Fails the call unless every defined tensor is float32.
 bool NeedFloat32(KernelCall& call, std::initializer_list<Tensor> tensors);
 
+// Whether the tensor's dtype is one that indices have.
+bool IsIndex(const Tensor& t);
+
 // Fails the call when a batch has more matrices than a plan can list.
 bool NeedListable(KernelCall& call, const Sizes& batch);
 
@@ -25,6 +28,10 @@ std::vector<int64_t> OffsetsOf(const Sizes& sizes, const Sizes& strides,
 // `allow_columns`) have unit step; a copy where the strides are neither.
 Tensor WithUnitStep(PlanBuilder& builder, const Tensor& tensor,
                     bool allow_columns);
+
+// The steps between rows and columns of such a matrix, one of which is 1. Those
+// along dimensions of size 1, which say nothing, are what the loops expect.
+void SetMatrixSteps(const Tensor& matrix, int64_t* row, int64_t* column);
 
 // `value` is contiguous; the result has its elements in the memory format.
 Tensor InFormat(PlanBuilder& builder, const Tensor& value, MemoryFormat format);

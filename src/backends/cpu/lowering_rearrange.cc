@@ -1,18 +1,11 @@
-// Elements moved to other places: flips, rolls, paddings, triangles, diagonals,
-// shuffles.
-//
-// Most of them go dimension by dimension: a stretch of the result's positions
-// comes from a stretch of the operand's, forwards, backwards or standing still.
-// Every combination of stretches is one copy between views:
-//
-//   roll by 1      [n-1][0 .. n-2]            two stretches
-//   reflect by 2   [2, 1][0 .. n-1][n-2, n-3]  three
+// Elements moved to other places: flips, rolls, triangles, diagonals, shuffles.
 #include <algorithm>
 #include <string>
 
 #include "backends/cpu/constants.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
+#include "backends/cpu/lowering_stretches.h"
 #include "backends/cpu/plan_chain.h"
 #include "backends/cpu/pointwise_builder.h"
 #include "kernels/broadcast.h"
@@ -20,56 +13,6 @@
 
 namespace tenon::cpu {
 namespace {
-
-// `length` positions of a result's dimension from `to` on are those of the
-// operand from `from` on, `step` apart.
-struct Stretch {
-  int64_t to = 0, from = 0, length = 0, step = 1;
-};
-using Stretches = std::vector<std::vector<Stretch>>;  // by dimension
-
-// The stretch that leaves a dimension as it is.
-std::vector<Stretch> Whole(int64_t size) { return {{0, 0, size, 1}}; }
-
-// `length` elements of a dimension from `start`, `step` apart, which may be 0
-// or negative.
-Tensor StretchOf(const Tensor& t, int64_t dim, int64_t start, int64_t length,
-                 int64_t step) {
-  Sizes sizes = t.sizes(), strides = t.strides();
-  const int64_t offset = t.offset() + start * strides[dim];
-  sizes[dim] = length;
-  strides[dim] *= step;
-  return t.View(std::move(sizes), std::move(strides), offset);
-}
-
-bool CopyStretches(PlanBuilder& b, const Stretches& stretches, size_t dim,
-                   const Tensor& from, const Tensor& to) {
-  if (dim == stretches.size()) return b.EmitCopy(from, to);
-  const auto d = static_cast<int64_t>(dim);
-  for (const Stretch& s : stretches[dim]) {
-    if (s.length == 0) continue;
-    if (!CopyStretches(b, stretches, dim + 1,
-                       StretchOf(from, d, s.from, s.length, s.step),
-                       Narrowed(to, d, s.to, s.length))) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// A tensor of `strides` whose elements the stretches, which fill it, say.
-bool ReturnMoved(PlanBuilder& b, KernelCall& call, const Tensor& self,
-                 const Stretches& stretches, Sizes sizes, Sizes strides) {
-  if (!CheckSizes(call, sizes)) return false;
-  const Tensor out =
-      b.NewTensor(self.dtype(), std::move(sizes), std::move(strides));
-  if (!out.defined()) return call.Fail("the result is too large");
-  if (out.numel() > 0 && !CopyStretches(b, stretches, 0, self, out)) {
-    return call.Fail("cannot copy " + self.ToString());
-  }
-  call.Return(out);
-  return true;
-}
 
 // --- flip, rot90 ---
 
@@ -165,123 +108,6 @@ bool Roll(PlanBuilder& b, KernelCall& call, const Lowering&) {
     out = out.tensor().View(sizes, ContiguousStrides(sizes), 0);
   }
   return true;
-}
-
-// --- padding from the operand itself ---
-
-enum class Border { kReflect, kReplicate, kCircular };
-
-// `before` and `after` may be negative. Positions count from the operand's
-// first element: those of the result are [low, high).
-std::vector<Stretch> PadStretches(Border border, int64_t size, int64_t before,
-                                  int64_t after) {
-  const int64_t low = -before, high = size + after;
-  const int64_t first = std::max<int64_t>(low, 0);     // of the middle
-  const int64_t last = std::min<int64_t>(high, size);  // after the middle
-  const int64_t back = std::max(low, size);
-  const auto stretch = [&](int64_t begin, int64_t end, int64_t from,
-                           int64_t step) {
-    return Stretch{begin - low, from, std::max<int64_t>(end - begin, 0), step};
-  };
-  const int64_t front_end = std::min<int64_t>(high, 0);
-  const Stretch middle = stretch(first, last, first, 1);
-  switch (border) {
-    case Border::kReflect:
-      return {stretch(low, front_end, -low, -1), middle,
-              stretch(back, high, 2 * (size - 1) - back, -1)};
-    case Border::kReplicate:
-      return {stretch(low, front_end, 0, 0), middle,
-              stretch(back, high, size - 1, 0)};
-    case Border::kCircular:
-      return {stretch(low, front_end, low + size, 1), middle,
-              stretch(back, high, back - size, 1)};
-  }
-  return {};
-}
-
-// What padding the last `spatial` dimensions needs; `pad` lists the last one
-// first.
-bool CheckPad(KernelCall& call, Border border, int64_t spatial,
-              const Sizes& pad) {
-  constexpr int64_t kLimit = int64_t{1} << 40;
-  const Tensor& self = call.tensor(0);
-  if (static_cast<int64_t>(pad.size()) != 2 * spatial ||
-      (self.dim() != spatial + 1 && self.dim() != spatial + 2)) {
-    return call.Fail("pad: " + std::to_string(pad.size()) +
-                     " pad values don't fit " + self.ToString());
-  }
-  for (int64_t d = self.dim() == spatial + 2 ? 1 : 0; d < self.dim(); ++d) {
-    if (self.size(d) == 0) return call.Fail("pad: an empty dimension");
-  }
-  for (int64_t i = 0; i < spatial; ++i) {
-    const int64_t size = self.size(self.dim() - 1 - i);
-    const int64_t before = pad[2 * i], after = pad[2 * i + 1];
-    const int64_t most = std::max(before, after);
-    if (std::max(std::abs(before), std::abs(after)) > kLimit) {
-      return call.Fail("pad: a pad value is too large");
-    }
-    if ((border == Border::kReflect && most >= size) ||
-        (border == Border::kCircular && most > size)) {
-      return call.Fail("pad: more than the dimension of size " +
-                       std::to_string(size) + " has");
-    }
-    if (size + before + after < 1) {
-      return call.Fail("pad: a dimension would have no elements");
-    }
-  }
-  return true;
-}
-
-bool PadBorder(PlanBuilder& b, KernelCall& call, Border border, int64_t spatial,
-               const Sizes& pad) {
-  const Tensor& self = call.tensor(0);
-  if (!CheckPad(call, border, spatial, pad)) return false;
-  Stretches stretches;
-  Sizes sizes = self.sizes();
-  for (const int64_t size : sizes) stretches.push_back(Whole(size));
-  for (int64_t i = 0; i < spatial; ++i) {
-    const int64_t d = self.dim() - 1 - i;
-    stretches[static_cast<size_t>(d)] =
-        PadStretches(border, self.size(d), pad[2 * i], pad[2 * i + 1]);
-    sizes[d] += pad[2 * i] + pad[2 * i + 1];
-  }
-  const Sizes strides = StridesFor(sizes, SuggestedFormat(self));
-  return ReturnMoved(b, call, self, stretches, sizes, strides);
-}
-
-template <Border kBorder, int kSpatial>
-bool PadBorderNd(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  return PadBorder(b, call, kBorder, kSpatial, call.Ints(1));
-}
-
-// aten.pad: the mode by its name.
-bool Pad(PlanBuilder& b, KernelCall& call, const Lowering&) {
-  const std::string& mode = call.arg(2).string();
-  if (mode == "constant") {
-    PlanChain chain(b, call);
-    return chain.Return(
-        {chain("aten.constant_pad_nd.default",
-               {call.arg(0), call.arg(1),
-                call.is_none(3) ? RuntimeValue(0.0) : call.arg(3)})});
-  }
-  if (!call.is_none(3) && call.Float(3) != 0) {
-    return call.Fail("pad: mode '" + mode + "' takes no value");
-  }
-  const Sizes pad = call.Ints(1);
-  const auto spatial = static_cast<int64_t>(pad.size() / 2);
-  if (spatial < 1 || spatial > 3) {
-    return call.Fail("pad: mode '" + mode + "' pads 1 to 3 dimensions");
-  }
-  if (mode == "reflect") {
-    return PadBorder(b, call, Border::kReflect, spatial, pad);
-  }
-  if (mode == "replicate") {
-    return PadBorder(b, call, Border::kReplicate, spatial, pad);
-  }
-  if (mode == "circular") {
-    return PadBorder(b, call, Border::kCircular, spatial, pad);
-  }
-  return call.Fail("pad: unknown mode '" + mode + "'");
 }
 
 // --- triangles and diagonals ---
@@ -450,13 +276,6 @@ constexpr Lowering kLowerings[] = {
     Op("aten.fliplr.default", FlipDim<1>),
     Op("aten.rot90.default", Rot90),
     Op("aten.roll.default", Roll),
-    Op("aten.pad.default", Pad),
-    Op("aten.reflection_pad1d.default", PadBorderNd<Border::kReflect, 1>),
-    Op("aten.reflection_pad2d.default", PadBorderNd<Border::kReflect, 2>),
-    Op("aten.reflection_pad3d.default", PadBorderNd<Border::kReflect, 3>),
-    Op("aten.replication_pad1d.default", PadBorderNd<Border::kReplicate, 1>),
-    Op("aten.replication_pad2d.default", PadBorderNd<Border::kReplicate, 2>),
-    Op("aten.replication_pad3d.default", PadBorderNd<Border::kReplicate, 3>),
     Op("aten.tril.default", Triangle<true>),
     Op("aten.triu.default", Triangle<false>),
     Op("aten.diag_embed.default", DiagEmbed),

@@ -13,31 +13,12 @@
 #include "backends/cpu/pointwise_builder.h"
 #include "kernels/arithmetic.h"
 #include "kernels/broadcast.h"
+#include "kernels/combination.h"
 #include "kernels/scalar_range.h"
 #include "kernels/views.h"
 
 namespace tenon::cpu {
 namespace {
-
-enum class Combination { kAssign, kSum, kProduct, kMean, kMax, kMin };
-
-bool FindCombination(KernelCall& call, const std::string& name,
-                     Combination* out) {
-  if (name == "add" || name == "sum") {
-    *out = Combination::kSum;
-  } else if (name == "multiply" || name == "prod") {
-    *out = Combination::kProduct;
-  } else if (name == "mean") {
-    *out = Combination::kMean;
-  } else if (name == "amax") {
-    *out = Combination::kMax;
-  } else if (name == "amin") {
-    *out = Combination::kMin;
-  } else {
-    return call.Fail("unknown reduction '" + name + "'");
-  }
-  return true;
-}
 
 // The index sees the target and the values as tensors of its own sizes.
 struct ScatterShape {
@@ -147,10 +128,6 @@ class ScatterStep : public Step {
 
 Tensor AtLeast1d(const Tensor& t) {
   return t.dim() == 0 ? Unsqueezed(t, 0) : t;
-}
-
-bool IsIndex(const Tensor& t) {
-  return t.dtype() == DType::kInt64 || t.dtype() == DType::kInt32;
 }
 
 Tensor As(PlanBuilder& b, const Tensor& t, DType dtype) {

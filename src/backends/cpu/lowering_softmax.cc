@@ -1,9 +1,11 @@
-// softmax and log_softmax along one dimension.
+// softmax, _safe_softmax and log_softmax along one dimension.
+#include <limits>
 #include <string>
 
 #include "backends/cpu/loops/loops.h"
 #include "backends/cpu/lowering.h"
 #include "backends/cpu/lowering_operands.h"
+#include "backends/cpu/plan_chain.h"
 #include "kernels/views.h"
 
 namespace tenon::cpu {
@@ -72,6 +74,21 @@ bool LogSoftmax(PlanBuilder& b, KernelCall& call, const Lowering&) {
   return Emit(b, call, true);
 }
 
+// Lines of -inf alone become 0 instead of NaN.
+bool SafeSoftmax(PlanBuilder& b, KernelCall& call, const Lowering&) {
+  const Tensor& x = call.tensor(0);
+  PlanChain chain(b, call);
+  const Tensor shares =
+      chain("aten.softmax.int", {x, call.arg(1), call.arg(2)});
+  if (x.numel() == 0) return chain.Return({shares});
+  const Tensor largest =
+      chain("aten.amax.default", {x, IntList({call.Int(1)}), true});
+  const Tensor is_empty = chain(
+      "aten.eq.Scalar", {largest, -std::numeric_limits<double>::infinity()});
+  return chain.Return(
+      {chain("aten.masked_fill.Scalar", {shares, is_empty, 0.0})});
+}
+
 std::optional<Refusal> RefuseOtherDType(const Program& program, NodeId node) {
   if (auto refusal = RefuseOtherResult(program, node, {})) return refusal;
   const Arg* half = program.FindArg(node, "half_to_float");
@@ -85,6 +102,8 @@ constexpr LoweringKind kPure = LoweringKind::kPure;
 constexpr DTypeRule kFloat32 = DTypeRule::kOnlyFloat32;
 
 constexpr Lowering kLowerings[] = {
+    {"aten._safe_softmax.default", kPure, SafeSoftmax, kFloat32, TileOp::kCopy,
+     RefuseOtherDType},
     {"aten._softmax.default", kPure, Softmax, kFloat32, TileOp::kCopy,
      RefuseOtherDType},
     {"aten.softmax.int", kPure, Softmax, kFloat32, TileOp::kCopy,

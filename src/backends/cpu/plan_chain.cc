@@ -7,12 +7,6 @@
 
 namespace tenon::cpu {
 
-Tensor PlanChain::Fail(std::string message) {
-  ok_ = false;
-  call_.Fail(std::move(message));
-  return Tensor();
-}
-
 Tensor PlanChain::operator()(std::string_view name,
                              std::vector<RuntimeValue> args) {
   if (!ok_) return Tensor();
@@ -40,23 +34,8 @@ Tensor PlanChain::To(const Tensor& tensor, DType dtype) {
   return result.defined() ? result : Fail("cannot cast " + tensor.ToString());
 }
 
-Tensor PlanChain::Reshape(const Tensor& tensor,
-                          const std::vector<int64_t>& sizes) {
-  return (*this)("aten.reshape.default", {tensor, IntList(sizes)});
-}
-
-RuntimeValue PlanChain::Number(const RuntimeValue& value) {
-  if (!ok_ || !value.is_tensor()) return value;
-  if (value.tensor().numel() != 1) {
-    return Fail("expected a tensor of one element");
-  }
-  return To(Reshape(value.tensor(), {}), DType::kFloat32);
-}
-
-bool PlanChain::Return(const std::vector<Tensor>& tensors) {
-  if (!ok_) return false;
-  for (const Tensor& tensor : tensors) call_.Return(tensor);
-  return true;
+RuntimeValue PlanChain::ItemOf(const Tensor& tensor) {
+  return To(Reshape(tensor, {}), DType::kFloat32);
 }
 
 }  // namespace tenon::cpu

@@ -124,8 +124,13 @@ std::optional<Refusal> WhyRefusedDType(const Program& program, NodeId node,
   return refusal;
 }
 
-// Together they promote to int16.
+// Together they promote to int16, which no loop computes in. A result of int32
+// never was that: products of the two, or a wider operand beside them.
 std::optional<Refusal> WhyRefusedMix(const Program& program, NodeId node) {
+  const ValueRange results = program.node(node).results;
+  if (results.count > 0 && program.type(results[0]).dtype == DType::kInt32) {
+    return std::nullopt;
+  }
   bool has_signed = false, has_unsigned = false;
   program.ForEachOperand(node, [&](ValueId v) {
     if (!program.type(v).is_tensor()) return;

@@ -1,6 +1,8 @@
-// Norms over groups, upsampling, transposed convolutions, recurrent networks
-// and embedding bags of backend cpu are the reference kernels'.
+// Norms over groups, upsampling, transposed convolutions, recurrent networks,
+// embedding bags and safe softmax of backend cpu are the reference kernels'.
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "region_builder.h"
 #include "region_comparison.h"
@@ -233,6 +235,25 @@ INSTANTIATE_TEST_SUITE_P(DTypes, CpuNeuralTest,
                          [](const auto& test) {
                            return std::string(Name(test.param));
                          });
+
+TEST(CpuNeuralTest, SafeSoftmaxOfLinesThatAreMinusInfinity) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const int64_t dim : {0, 1, -1}) {
+      CheckOperator("_safe_softmax", [&](RegionBuilder& b) {
+        RandomTensors random;
+        Tensor x = random.Floats({3, 3, 4});
+        for (int64_t i = 0; i < 20; ++i) x.mutable_data<float>()[i] = -inf;
+        for (const int64_t i : {3, 7, 11, 24, 25, 26, 27}) {
+          x.mutable_data<float>()[i] = -inf;
+        }
+        return std::vector<ValueId>{
+            b.Op("aten._safe_softmax.default",
+                 {{"self", b.Input(Cast(x, dtype))}, {"dim", dim}})};
+      });
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tenon
