@@ -88,7 +88,7 @@ TEST(RegionBlob, DtypesHavePyTorchsNumbers) {
   EXPECT_EQ(ScalarTypeNumber(DType::kFloat8E4M3FN), -1);
 }
 
-TEST(RegionBlob, V_PTE_35_EveryByteCounts) {
+TEST(RegionBlob, V_PTE_36_EveryByteCounts) {
   const std::vector<std::byte> block = Sample();
   for (size_t i = 0; i < block.size(); ++i) {
     std::vector<std::byte> damaged = block;
@@ -101,7 +101,7 @@ TEST(RegionBlob, V_PTE_35_EveryByteCounts) {
   }
 }
 
-TEST(RegionBlob, V_PTE_35_BoundariesThatCannotBe) {
+TEST(RegionBlob, V_PTE_36_BoundariesThatCannotBe) {
   ExpectRefused(With(kDtypeAt, uint32_t{99}), "dtype 99");
   ExpectRefused(With(kRankAt, uint32_t{65}), "rank 65");
   ExpectRefused(With(kMinAt, int64_t{7}), "a dimension of 7 to 6");
