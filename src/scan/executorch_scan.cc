@@ -1,19 +1,24 @@
 // ExecuTorch programs: a FlatBuffer of tables, of which the names of delegates
-// are read. Tables are found through relative offsets; each one is checked
-// against the file, and every list counts against its bytes.
+// and the segments are read. Tables are found through relative offsets; each
+// one is checked against the file, and every list counts against its bytes.
 #include <algorithm>
 #include <optional>
 #include <string>
 
+#include "formats/kind/file_kind.h"
 #include "scan/scanner.h"
 
 namespace tenon {
 namespace {
 
-// Fields of Program, ExecutionPlan and BackendDelegate.
-constexpr uint16_t kExecutionPlan = 1;
+// Fields of Program, DataSegment, ExecutionPlan and BackendDelegate.
+constexpr uint16_t kExecutionPlan = 1, kSegments = 4;
+constexpr uint16_t kOffset = 0, kSize = 1;
 constexpr uint16_t kDelegates = 7;
 constexpr uint16_t kId = 0;
+
+// Where the extended header says that segments begin.
+constexpr uint64_t kHeaderAt = 8, kSegmentBaseAt = 24;
 
 class Tables {
  public:
@@ -47,6 +52,16 @@ class Tables {
     if (!count || *count > (bytes_.size() - *list) / 4) return 0;
     return *count;
   }
+  // A number of 8 bytes; 0 is left out of tables.
+  uint64_t Number(uint64_t table, uint16_t id) const {
+    const auto at = Field(table, id);
+    return at ? At<uint64_t>(*at).value_or(0) : 0;
+  }
+  uint64_t SegmentBase() const {
+    const bool has_header = bytes_.size() >= kHeaderAt + 4 &&
+                            AsText(bytes_.subspan(kHeaderAt, 4)) == "eh00";
+    return has_header ? At<uint64_t>(kSegmentBaseAt).value_or(0) : 0;
+  }
   std::optional<std::string_view> String(std::optional<uint64_t> at) const {
     const auto size = at ? At<uint32_t>(*at) : std::nullopt;
     if (!size || *size > bytes_.size() - *at - 4) return std::nullopt;
@@ -63,6 +78,26 @@ class Tables {
   Bytes bytes_;
 };
 
+void ScanSegments(const Tables& tables, uint64_t root, Bytes bytes,
+                  const std::string& place, Scanner* scanner) {
+  const auto segments = tables.Follow(tables.Field(root, kSegments));
+  for (uint32_t i = 0; i < tables.Count(segments); ++i) {
+    const auto segment = tables.Follow(*segments + 4 + uint64_t{4} * i);
+    if (!segment) continue;
+    const uint64_t base = tables.SegmentBase();
+    const uint64_t offset = tables.Number(*segment, kOffset);
+    const uint64_t size = tables.Number(*segment, kSize);
+    if (base > bytes.size() || offset > bytes.size() - base) continue;
+    const Bytes rest = bytes.subspan(base + offset);
+    const Bytes content = rest.first(std::min<uint64_t>(size, rest.size()));
+    if (IsNativeCode(content)) {
+      scanner->Danger(Rule::kXCode01, Place::Offset(place, base + offset))
+          << "segment " << i
+          << " is native code, which a delegate may load and run";
+    }
+  }
+}
+
 }  // namespace
 
 void ScanExecuTorch(Bytes bytes, const std::string& place, Scanner* scanner) {
@@ -75,6 +110,7 @@ void ScanExecuTorch(Bytes bytes, const std::string& place, Scanner* scanner) {
         << "the program has no list of methods that lies in the file";
     return;
   }
+  ScanSegments(tables, *root, bytes, place, scanner);
   std::vector<std::string>& known = scanner->report.delegates;
   for (uint32_t i = 0; i < tables.Count(plans); ++i) {
     const auto plan = tables.Follow(*plans + 4 + uint64_t{4} * i);
@@ -92,6 +128,11 @@ void ScanExecuTorch(Bytes bytes, const std::string& place, Scanner* scanner) {
       scanner->Remark(Rule::kXObject02, Place::File(place))
           << "a payload for the backend '" << id->substr(0, 100)
           << "', which is the backend's to read";
+      if (*id == "CudaBackend") {
+        scanner->Danger(Rule::kXCode01, Place::File(place))
+            << "backend 'CudaBackend' writes a library that the program names "
+               "to the disk and runs it";
+      }
     }
   }
 }

@@ -6,10 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "../../scratch.h"
+#include "formats/pte/pte.h"
 #include "formats/zip/zip_layout.h"
 #include "formats/zip/zip_writer.h"
 #include "scan/lenient_json.h"
 #include "scanned.h"
+#include "support/mapped_file.h"
 
 namespace tenon {
 namespace {
@@ -273,11 +276,36 @@ TEST(ScanExecuTorch, X_OBJECT_02_NotesBackends) {
   EXPECT_TRUE(scanned.Has(Severity::kNote, Rule::kXObject02, "'Toy!'"))
       << scanned.found.ToString();
   EXPECT_TRUE(scanned.IsClean());
+  const std::string cuda =
+      Patched(tables, "\x04\0\0\0Toy!"s, "\x0b\0\0\0CudaBackend"s);
+  EXPECT_TRUE(ScanText(cuda).HasDanger(Rule::kXCode01, "'CudaBackend'"));
   for (size_t size = 0; size < tables.size(); ++size) {
     ScanText(std::string_view(tables).substr(0, size));
     std::string flipped = tables;
     flipped[size] = static_cast<char>(flipped[size] ^ 0xFF);
     ScanText(flipped);
+  }
+}
+
+TEST(ScanExecuTorch, X_CODE_01_LooksAtSegments) {
+  PtePlan plan;
+  plan.name = "forward";
+  plan.arena_bytes = {0};
+  PteProgram program;
+  program.plans.push_back(std::move(plan));
+  std::string segment = "some weights of a network";
+  for (const char* magic : {"", "\x7f\x45LF", "\xcf\xfa\xed\xfe"}) {
+    segment.replace(0, std::strlen(magic), magic);
+    program.segments = {PteSegment(AsBytes(segment), nullptr, 16)};
+    const std::string path = ScratchPath("segments.pte");
+    Diagnostics diags;
+    ASSERT_TRUE(WritePte(program, path, {}, diags)) << diags.ToString();
+    std::string error;
+    const auto file = MappedFile::Open(path, &error);
+    ASSERT_NE(file, nullptr) << error;
+    const Scanned scanned = ScanText(AsText(file->bytes()));
+    EXPECT_EQ(scanned.HasDanger(Rule::kXCode01, "segment 0"), *magic != '\0')
+        << magic << scanned.found.ToString();
   }
 }
 
