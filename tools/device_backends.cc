@@ -34,7 +34,8 @@ Expected<const Backend*> DeviceBackends::Find(const std::string& name,
   if (engines_.empty()) {
     return diags.Error(Rule::kUsage)
            << "backend tensorrt needs engines: --engine REGION=FILE or "
-              "--engine-builder COMMAND";
+              "--engine-builder COMMAND; --engine-requests FOLDER writes what "
+              "they are built of";
   }
   tensorrt_ = std::make_unique<TensorrtDelegate>(
       [this](const EngineRequest& request, Diagnostics& reasons) {

@@ -23,7 +23,7 @@ class DeviceBackends {
   DeviceBackends(const DeviceBackends&) = delete;
   DeviceBackends& operator=(const DeviceBackends&) = delete;
 
-  // Options --engine, --engine-builder and --cuda-device.
+  // Options --engine, --engine-builder, --engine-requests and --cuda-device.
   Status Configure(const CommandLine& line,
                    const std::map<std::string, int64_t>& bounds,
                    Diagnostics& diags);

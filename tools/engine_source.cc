@@ -11,7 +11,9 @@
 #include <fstream>
 #include <system_error>
 
+#include "onnx/export_onnx.h"
 #include "support/mapped_file.h"
+#include "tensorrt/trtexec.h"
 
 extern char** environ;
 
@@ -54,6 +56,31 @@ class ScratchFolder {
   std::string path_;
 };
 
+bool WriteBytes(const std::string& path, Bytes bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  return !out.fail();
+}
+
+// PATH.onnx, its weights beside it, and PATH.sh, which makes `engine` of it.
+Status WriteModel(const EngineRequest& request, const std::string& path,
+                  const std::string& engine, Diagnostics& diags) {
+  std::vector<onnx::KnownInput> known;
+  for (const RegionConstant& c : request.constants) {
+    known.push_back({c.input, c.tensor});
+  }
+  TENON_ASSIGN(const OnnxExportReport report,
+               ExportOnnx(request.region, known, path + ".onnx",
+                          onnx::TranslateOptions(), diags));
+  const std::string line = tensorrt::TrtexecLine(request.region, report.model,
+                                                 path + ".onnx", engine);
+  if (WriteBytes(path + ".sh", AsBytes(line + "\n"))) return {};
+  return diags.Error(Rule::kIo, Place::File(path + ".sh"))
+         << "can't be written";
+}
+
 // What is wrong with the run; "" when the program ended with 0.
 std::string RunProgram(const std::string& program, const std::string& first,
                        const std::string& second) {
@@ -88,16 +115,25 @@ Status EngineFiles::Configure(const CommandLine& line, Diagnostics& diags) {
     files_[text.substr(0, equals)] = text.substr(equals + 1);
   }
   command_ = line.Get("--engine-builder");
+  requests_ = line.Get("--engine-requests");
   return {};
 }
 
 Expected<std::vector<std::byte>> EngineFiles::Get(const EngineRequest& request,
                                                   Diagnostics& diags) const {
-  const auto file = files_.find(request.region);
+  const auto file = files_.find(request.name);
   if (file != files_.end()) return ReadAll(file->second, diags);
   if (!command_.empty()) return Build(request, diags);
-  return diags.Error(Rule::kUsage) << "no engine was given for it: --engine "
-                                   << request.region << "=FILE";
+  if (!requests_.empty()) {
+    const std::string path = requests_ + "/" + request.name;
+    TENON_TRY(WriteModel(request, path, path + ".engine", diags));
+    return diags.Error(Rule::kUsage)
+           << "no engine was given for it; " << path
+           << ".sh builds one, for --engine " << request.name << "=" << path
+           << ".engine";
+  }
+  return diags.Error(Rule::kUsage)
+         << "no engine was given for it: --engine " << request.name << "=FILE";
 }
 
 Expected<std::vector<std::byte>> EngineFiles::Build(
@@ -109,11 +145,10 @@ Expected<std::vector<std::byte>> EngineFiles::Build(
   const std::string block = folder.File("request"),
                     engine = folder.File("engine");
   if (!folder.valid()) return error() << "there is no room for its files";
-  std::ofstream out(block, std::ios::binary);
-  out.write(reinterpret_cast<const char*>(request.block.data()),
-            static_cast<std::streamsize>(request.block.size()));
-  out.close();
-  if (!out) return error() << "the request can't be written to " << block;
+  if (!WriteBytes(block, request.block)) {
+    return error() << "the request can't be written to " << block;
+  }
+  TENON_TRY(WriteModel(request, block, engine, diags));
   const std::string why = RunProgram(command_, block, engine);
   if (!why.empty()) return error() << "built no engine: " << why;
   return ReadAll(engine, diags);

@@ -15,14 +15,17 @@ namespace tenon::tools {
 
 // Files by region, and a command for the rest. The command is a program, found
 // as a shell finds it, but without a shell: it is run as COMMAND REQUEST ENGINE
-// with two files in a folder of its own. REQUEST is the region as a block
-// (docs/formats/tensorrt.md); it writes the plan or container to ENGINE and
-// ends with 0.
+// with files in a folder of its own. REQUEST is the region as a block
+// (docs/formats/tensorrt.md), REQUEST.onnx as a model, REQUEST.sh the call of
+// trtexec that builds the model; it writes the plan or container to ENGINE and
+// ends with 0. What is asked of others may be left in a folder instead.
 class EngineFiles {
  public:
-  // Options --engine and --engine-builder.
+  // Options --engine, --engine-builder and --engine-requests.
   Status Configure(const CommandLine& line, Diagnostics& diags);
-  bool empty() const { return files_.empty() && command_.empty(); }
+  bool empty() const {
+    return files_.empty() && command_.empty() && requests_.empty();
+  }
 
   Expected<std::vector<std::byte>> Get(const EngineRequest& request,
                                        Diagnostics& diags) const;
@@ -33,6 +36,7 @@ class EngineFiles {
 
   std::map<std::string, std::string> files_;  // by region
   std::string command_;
+  std::string requests_;  // a folder
 };
 
 }  // namespace tenon::tools

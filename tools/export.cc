@@ -58,6 +58,9 @@ constexpr std::array kOwnOptions = {
     Option{"--engine-builder", 0, "COMMAND",
            "For backend tensorrt: builds the engines of the other regions; "
            "run as COMMAND REQUEST ENGINE."},
+    Option{"--engine-requests", 0, "FOLDER",
+           "For backend tensorrt: writes the ONNX model of each region without "
+           "an engine, and the call of trtexec that builds one."},
     Option{"--cuda-device", 0, "N",
            "The device of backends tensorrt and cuda. Default: 0."},
     Option{"--method", 'm', "NAME",

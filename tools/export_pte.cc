@@ -38,10 +38,10 @@ bool IsForPortable(const CommandLine& line) {
 
 std::string_view OptionForPortable(const CommandLine& line) {
   constexpr std::string_view kOptions[] = {
-      "--constant",     "--share-state", "--share-all-state",
-      "--weights-file", "--inline",      "--compile-spec",
-      "--caller-owned", "--engine",      "--engine-builder",
-      "--cuda-device",
+      "--constant",        "--share-state", "--share-all-state",
+      "--weights-file",    "--inline",      "--compile-spec",
+      "--caller-owned",    "--engine",      "--engine-builder",
+      "--engine-requests", "--cuda-device",
   };
   for (const std::string_view option : kOptions) {
     if (line.Has(option)) return option;

@@ -83,7 +83,8 @@ Expected<CompiledRegion> TensorrtDelegate::Compile(
       MakeRegionBlock(region, options.constants, writes,
                       WriteRegionPayload(kBlockProgram, WithoutLabels(region)),
                       target_, diags));
-  TENON_ASSIGN(auto engine, source_({name, block}, diags));
+  TENON_ASSIGN(auto engine,
+               source_({name, block, region, options.constants}, diags));
   TENON_ASSIGN(const RegionBlob request, ReadRegionBlob(block, diags));
   CompiledRegion out;
   if (IsEngineContainer(engine)) {

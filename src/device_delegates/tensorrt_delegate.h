@@ -17,12 +17,16 @@ namespace tenon {
 
 // What an engine is asked for.
 struct EngineRequest {
-  std::string region;  // "region_0"
+  std::string name;  // "region_0"
   // The region as a block (region_blob/region_blob.h), its program in text form
   // (kBlockProgram); its writes are those that the engine may do in place.
   // Input i of the block is binding "input_i", output j "output_j"; dimensions
   // are profile 0.
   Bytes block;
+  // The region itself, and which of its inputs are constants: its ONNX model
+  // (onnx/translate_program.h) has the same bindings.
+  const Program& region;
+  const std::vector<RegionConstant>& constants;
 };
 
 // The engine's bytes: a serialised plan with those bindings and no aliased

@@ -1,6 +1,7 @@
 #include "onnx/one_node.h"
 
 #include <unordered_map>
+#include <vector>
 
 #include "ir/clone.h"
 
@@ -32,15 +33,19 @@ class Extractor {
       out_.mutable_value(results[i]).type = from_.value(node.results[i]).type;
     }
     out_.Append(Program::kRoot, n);
-    const NodeId output = out_.root().output;
-    const ArgRange outputs = out_.NewArgs(results.count);
+    std::vector<ValueId> read;
     for (uint32_t i = 0; i < results.count; ++i) {
-      out_.SetValueArg(outputs[i], output, results[i]);
+      if (from_.value(node.results[i]).num_uses > 0) read.push_back(results[i]);
+    }
+    const NodeId output = out_.root().output;
+    const ArgRange outputs = out_.NewArgs(static_cast<uint32_t>(read.size()));
+    for (uint32_t i = 0; i < outputs.count; ++i) {
+      out_.SetValueArg(outputs[i], output, read[i]);
     }
     out_.SetOutputs(Program::kRoot, outputs);
     out_.ranges = from_.ranges;
     out_.signature.inputs.resize(out_.root().inputs.size());
-    out_.signature.outputs.resize(results.count);
+    out_.signature.outputs.resize(outputs.count);
     return std::move(out_);
   }
 

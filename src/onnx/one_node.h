@@ -5,8 +5,9 @@
 
 namespace tenon::onnx {
 
-// Its inputs are what the node takes, each value once, its outputs all that the
-// node gives. Ranges come along, state doesn't. The cost is that of the node.
+// Its inputs are what the node takes, each value once, its outputs those of its
+// results that somebody reads. Ranges come along, state doesn't. The cost is
+// that of the node.
 Program ExtractNode(const Program& program, NodeId node);
 
 }  // namespace tenon::onnx

@@ -47,6 +47,14 @@ TEST(Capability, OperatorsThatItLacksAreNamedWithTheRelease) {
             "ONNX's BitwiseAnd: it has no bitwise operators (TensorRT 11)");
 }
 
+TEST(Capability, ResultsThatNobodyReadsDontCount) {
+  const std::string norm = R"(graph @main(%x : f32[1, 2, 3, 3], %w : f32[2]) {
+  %y : f32[1, 2, 3, 3], %mean : f32[0], %scale : f32[0] = aten._native_batch_norm_legit_no_training.default(%x, %w, %w, %w, %w, 0.1, 1e-05)
+)";
+  EXPECT_FALSE(Ask(norm + "  return (%y)\n}\n"));
+  EXPECT_TRUE(Ask(norm + "  return (%y, %mean)\n}\n"));
+}
+
 TEST(Capability, DtypesAreThoseOfTheTable) {
   const auto why = Ask(R"(graph @main(%x : f64[2]) {
   %y : f64[2] = aten.exp.default(%x)
