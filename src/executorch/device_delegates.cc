@@ -22,6 +22,12 @@ void AddSpec(std::string_view key, std::string_view text,
       {std::string(key), {*owner, owner, kPteInlineAlignment}});
 }
 
+// Payloads of cuda are "LIBRARY KEY\nBLOCK KEY".
+std::string_view LibraryKeyOf(const CompiledRegion& compiled) {
+  const std::string_view payload = AsText(compiled.payload);
+  return payload.substr(0, payload.find('\n'));
+}
+
 }  // namespace
 
 DeviceTraffic TrafficOf(const PtePlan& plan) {
@@ -57,13 +63,16 @@ void AddDeviceSpecs(const DelegateRegion& region, const std::string& method,
   AddSpec("method_name", method, delegate);
 }
 
+bool IsLibraryOf(const DelegateRegion& region, const CompiledRegion& compiled,
+                 std::string_view key) {
+  return region.runtime_name == RuntimeNameOf("cuda") &&
+         LibraryKeyOf(compiled) == key;
+}
+
 std::optional<CompiledRegion> KeySeparator::Separate(
     const DelegateRegion& region) {
   if (region.runtime_name != RuntimeNameOf("cuda")) return std::nullopt;
-  // "LIBRARY KEY\nBLOCK KEY"
-  const std::string payload(AsText(region.compiled.payload));
-  const size_t end = payload.find('\n');
-  const std::string key = payload.substr(0, end);
+  const std::string key(LibraryKeyOf(region.compiled));
   const uint32_t n = num_seen_[key]++;
   if (n == 0) return std::nullopt;
   CompiledRegion out = region.compiled;
@@ -71,7 +80,8 @@ std::optional<CompiledRegion> KeySeparator::Separate(
   for (NamedBytes& named : out.named_data) {
     if (named.key == key) named.key = other;
   }
-  const std::string text = other + payload.substr(end);
+  const std::string text =
+      other + std::string(AsText(region.compiled.payload).substr(key.size()));
   const Bytes bytes = AsBytes(text);
   out.payload.assign(bytes.begin(), bytes.end());
   return out;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "executorch/delegate_regions.h"
 #include "formats/pte/pte_program.h"
@@ -31,6 +32,11 @@ struct DeviceState {
 // and the method. Nothing for delegates on the host.
 void AddDeviceSpecs(const DelegateRegion& region, const std::string& method,
                     PteDelegate* delegate);
+
+// Whether the key is that of the code that the region brings: it belongs into
+// the program, where verify and scan see it.
+bool IsLibraryOf(const DelegateRegion& region, const CompiledRegion& compiled,
+                 std::string_view key);
 
 // The stock CUDA delegate writes the library of each delegate to a file that it
 // names by the library's key, and two delegates of one key overwrite each

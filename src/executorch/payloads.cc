@@ -38,7 +38,10 @@ Status Payloads::Add(const std::vector<DelegateRegion>& regions,
     AddDeviceSpecs(region, plan->name, &delegate);
     delegate.payload = Place(compiled.payload, report);
     for (const NamedBytes& named : compiled.named_data) {
-      if (weights->StoreNamed(named)) continue;
+      if (weights->StoreNamed(named,
+                              IsLibraryOf(region, compiled, named.key))) {
+        continue;
+      }
       return diags.Error(Rule::kPte29, tenon::Place::Node(plan->name))
              << "two delegates ask for different data by the key '" << named.key
              << "'";

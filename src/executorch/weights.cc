@@ -82,14 +82,14 @@ void Weights::StoreView(const PteTensor& stored, PteTensor* view) {
                view);
 }
 
-bool Weights::StoreNamed(const NamedBytes& named) {
+bool Weights::StoreNamed(const NamedBytes& named, bool stays_inside) {
   const ContentKey content = ContentKeyOf(named.bytes);
   const auto [key, is_new_key] = keys_.emplace(named.key, content);
   if (!is_new_key) {
     deduplicated_ += named.bytes.size();
     return key->second == content;
   }
-  if (place_ == PteWeightPlace::kDataFile) {
+  if (place_ == PteWeightPlace::kDataFile && !stays_inside) {
     const bool is_new =
         entries_.emplace(named.key, data_.entries.size()).second;
     if (!is_new) return false;

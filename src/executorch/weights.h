@@ -30,9 +30,9 @@ class Weights {
              const std::shared_ptr<const void>& owner, PteTensor* tensor);
   // Another tensor over the bytes of one that was stored.
   void StoreView(const PteTensor& stored, PteTensor* view);
-  // Opaque bytes for a delegate's payload, equal ones once. False: the key has
-  // other bytes already.
-  bool StoreNamed(const NamedBytes& named);
+  // Opaque bytes for a delegate's payload, equal ones once; with `stays_inside`
+  // never in a data file. False: the key has other bytes already.
+  bool StoreNamed(const NamedBytes& named, bool stays_inside);
 
   // Each puts its part of what was stored into the file, behind the segments
   // that are there, and is called once.

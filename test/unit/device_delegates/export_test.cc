@@ -138,6 +138,24 @@ TEST(DeviceExport, D_6_EqualRegionsAreStoredOnce) {
             engines->plans[0].delegates[1].payload.index);
 }
 
+TEST(DeviceExport, CodeStaysInTheProgramWhenDataLeavesIt) {
+  const Backends b;
+  const Program program = Parse(kTwoRegions);
+  const PteMethod method = {"forward", &program, b.With({&b.cuda})};
+  PteFileOptions file;
+  file.weights = PteWeightPlace::kDataFile;
+  file.data_path = "unused.ptd";
+  PteExportReport report;
+  Diagnostics diags;
+  const auto made = MakePte(std::span(&method, 1), file, &report, diags);
+  ASSERT_TRUE(made) << diags.ToString();
+  ASSERT_EQ(made->program.named_data.size(), 1u);
+  const uint32_t segment = made->program.named_data[0].segment;
+  EXPECT_EQ(AsText(made->program.segments[segment].bytes), AsText(kLibrary));
+  ASSERT_TRUE(made->data);
+  EXPECT_EQ(made->data->entries.size(), 1u);  // the region's block
+}
+
 TEST(DeviceExport, M_2_ACacheStaysOnTheDevice) {
   const Backends b;
   for (const Backend* backend : {static_cast<const Backend*>(&b.tensorrt),
