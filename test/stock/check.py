@@ -190,20 +190,20 @@ def one_region_cases():
         # 4 steps: a row and a position go in, a result comes out; the cache
         # moves once.
         runs(f"cache_{backend}", "cache", only,
-             report=["k: on cuda:0, in place"],
+             report=["k: stays on cuda:0"],
              counts={"host_to_device": (9, 4 * 40 + 256),
                      "device_to_host": (4, 4 * 64),
                      "device_to_device": (0, 0)})
         runs(f"decay_{backend}", "decay", only,
-             report=["s: on cuda:0, in place"],
+             report=["s: stays on cuda:0"],
              counts={"host_to_device": (5, 4 * 60 + 60),
                      "device_to_host": (4, 4 * 20),
                      "device_to_device": (0, 0)})
         runs(f"old_state_{backend}", "old_state", only,
-             report=["s: on cuda:0, in place"])
+             report=["s: stays on cuda:0"])
         runs(f"late_reader_{backend}", "late_reader", only,
              ["--deny", "aten.sigmoid"],
-             report=["s: on the host, copied back, 32 bytes"])
+             report=["s: 32 bytes, made by region"])
         runs(f"batch_{backend}", "batch", only)
         runs(f"half_{backend}", "half", only)
         refused(f"unbounded_{backend}", "unbounded", only,
@@ -222,7 +222,7 @@ def composed_cases():
          report=["region_1 .TensorRT"])
     runs("two_writers", "two_writers", ALL,
          ["--deny", "aten.sigmoid", "--deny", "tensorrt:aten.mul"],
-         report=["k: on cuda:0, in place", "region_0 .TensorRT", "Cuda"],
+         report=["k: stays on cuda:0", "region_0 .TensorRT", "Cuda"],
          counts={"host_to_device": (4 * 3 + 1, 4 * 104 + 256),
                  "device_to_device": (0, 0)})
     runs("twice_cuda", "twice", "cuda,portable", ["--deny", "aten.sigmoid"],
@@ -235,8 +235,8 @@ def composed_cases():
     runs("llama", "llama", ALL,
          ["--deny", "tensorrt:aten.silu", "--deny", "tensorrt:aten.sigmoid",
           "--deny", "cuda:aten.embedding", "--deny", "tensorrt:aten.embedding"],
-         report=["TensorRT", "Cuda", "cache_k0: on cuda:0, in place",
-                 "cache_v1: on cuda:0, in place"])
+         report=["TensorRT", "Cuda", "cache_k0: stays on cuda:0",
+                 "cache_v1: stays on cuda:0"])
 
 
 def engine_cases():
@@ -245,7 +245,7 @@ def engine_cases():
     runs("plain_plan", "mlp", only, variant="plain")
     # Without aliases the cache is copied back, and the report says so.
     runs("plain_cache", "cache", only, variant="plain",
-         report=["k: on the host, copied back, 256 bytes"],
+         report=["k: 256 bytes, made by region"],
          counts={"host_to_device": (12, 4 * 296),
                  "device_to_host": (8, 4 * 320), "device_to_device": (0, 0)})
     note = {"swapped_names": "bindings are out of order.*TRT-02",
@@ -257,7 +257,7 @@ def engine_cases():
              report=["region_0 isn't for backend tensorrt: ",
                      "region_0 stays with the kernels"])
     runs("kind_user", "cache", only, variant="kind_user",
-         report=["k: on cuda:0, in place"],
+         report=["k: stays on cuda:0"],
          counts={"host_to_device": (9, 416), "device_to_host": (4, 256),
                  "device_to_device": (0, 0)})
     runs("kind_cache", "decay", only, variant="kind_cache",
