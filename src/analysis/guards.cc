@@ -358,8 +358,9 @@ std::optional<bool> Guard::Holds(const Resolver& resolve) const {
       case Op::kMod: {
         if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
         // Python rounds down.
-        const int64_t quotient = a / b - (a % b != 0 && (a < 0) != (b < 0));
-        out = t.op == Op::kFloorDiv ? quotient : a - quotient * b;
+        const int64_t rest = a % b;
+        const bool is_down = rest != 0 && (rest < 0) != (b < 0);
+        out = t.op == Op::kFloorDiv ? a / b - is_down : rest + is_down * b;
         break;
       }
       case Op::kEq:

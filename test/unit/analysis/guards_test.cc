@@ -45,6 +45,11 @@ TEST(Guard, ComparesExpressionsOfSizes) {
   EXPECT_EQ(Holds("(L['pair'][0].size()[0] // 5) == 2"), true);
   EXPECT_EQ(Holds("-L['x'].size()[0] // 2 == -1"), true) << "rounds down";
   EXPECT_EQ(Holds("-7 % 5 == 3"), true) << "the sign of the divisor";
+  // Python: 3 % -2**63 is 3 - 2**63, and 3 // -2**63 is -1.
+  const std::string least = "(-9223372036854775807 - 1)";
+  EXPECT_EQ(Holds("3 % " + least + " == " + least + " + 3"), true);
+  EXPECT_EQ(Holds("3 // " + least + " == -1"), true);
+  EXPECT_EQ(Holds(least + " % 3 == 1"), true);
   EXPECT_EQ(Holds("1 <= L['x'].size()[0] < 2"), true) << "both";
   EXPECT_EQ(Holds("1 <= L['x'].size()[0] and 2 > 3"), false);
   EXPECT_EQ(Holds("(L['x'].size()[0] == (5*L['x'].size()[0]))"), false);

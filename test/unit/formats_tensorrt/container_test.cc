@@ -75,8 +75,8 @@ std::string Changed(std::string_view from, std::string_view to) {
 
 TEST(EngineContainer, ReadsWhatTheStockExporterWrites) {
   Diagnostics diags;
-  const auto c =
-      ReadEngineContainer(Stock("TR02", kStockMetadata), kPlace, diags);
+  const auto file = Stock("TR02", kStockMetadata);
+  const auto c = ReadEngineContainer(file, kPlace, diags);
   ASSERT_TRUE(c) << diags.ToString();
   ASSERT_EQ(c->inputs.size(), 2u);
   EXPECT_EQ(c->inputs[0].name, "b_kv");
