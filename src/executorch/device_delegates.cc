@@ -30,10 +30,11 @@ std::string_view LibraryKeyOf(const CompiledRegion& compiled) {
 
 }  // namespace
 
-DeviceTraffic TrafficOf(const PtePlan& plan) {
+DeviceTraffic TrafficOf(const PtePlan& plan, InstructionRange fills) {
   DeviceTraffic out;
-  for (const PteInstruction& instruction : plan.chains[0].instructions) {
-    const auto* call = std::get_if<PteKernelCall>(&instruction.action);
+  const auto& instructions = plan.chains[0].instructions;
+  for (uint32_t i = 0; i < instructions.size(); ++i) {
+    const auto* call = std::get_if<PteKernelCall>(&instructions[i].action);
     if (call == nullptr) continue;
     const std::string name =
         KernelName(plan.operators[static_cast<size_t>(call->operator_index)]);
@@ -41,10 +42,7 @@ DeviceTraffic TrafficOf(const PtePlan& plan) {
     if (!to_device && name != "et_copy::_d2h_copy.out") continue;
     const PteTensor& tensor =
         *plan.values[static_cast<size_t>(call->args[0])].tensor();
-    const PteTensor& target =
-        *plan.values[static_cast<size_t>(call->args[1])].tensor();
-    if (to_device && target.extra && !target.extra->name.empty()) {
-      // A buffer gets its initial bytes, once.
+    if (fills.begin <= i && i < fills.end) {
       out.initial_bytes += BytesOf(tensor).value_or(0);
       continue;
     }

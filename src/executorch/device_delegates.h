@@ -19,7 +19,11 @@ struct DeviceTraffic {
   // Of buffers that stay on the device, at the first call alone.
   uint64_t initial_bytes = 0;
 };
-DeviceTraffic TrafficOf(const PtePlan& plan);
+// `fills` are the instructions that the first call alone runs.
+struct InstructionRange {
+  uint32_t begin = 0, end = 0;
+};
+DeviceTraffic TrafficOf(const PtePlan& plan, InstructionRange fills);
 
 // A buffer that stays on a device from call to call and is written there.
 struct DeviceState {

@@ -104,9 +104,11 @@ void PlanEmitter::FillDeviceState() {
   const int32_t needs_state =
       draft_.AddTensor(std::move(flag), draft_.AddBlock(block));
   const uint32_t jump = draft_.JumpIfFalse(needs_state);
+  fills_.begin = draft_.next_instruction();
   for (const auto& [from, to] : to_fill_) {
     draft_.CallKernel("et_copy::_h2d_copy.out", {from, to, to});
   }
+  fills_.end = draft_.next_instruction();
   draft_.CallKernel("aten::copy_",
                     {needs_state, done, draft_.AddBool(false), needs_state});
   draft_.JumpHere(jump);

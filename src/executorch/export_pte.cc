@@ -259,7 +259,7 @@ class FileMaker {
     report.num_in_place = emitter.num_in_place();
     report.copies = emitter.copies();
     report.device_state = emitter.device_state();
-    report.traffic = TrafficOf(plan);
+    report.traffic = TrafficOf(plan, emitter.fills());
     report.notes.insert(report.notes.end(), emitter.notes().begin(),
                         emitter.notes().end());
     report.arena_bytes = ArenaBytes(plan);

@@ -64,6 +64,8 @@ class PlanEmitter {
   // Outputs that keep a place although the caller was to give one.
   const std::vector<std::string>& notes() const { return notes_; }
   const std::vector<DeviceState>& device_state() const { return device_state_; }
+  // Those that fill it, at the first call.
+  InstructionRange fills() const { return fills_; }
   // The most bytes that are alive at one instruction.
   uint64_t peak_live_bytes() const { return peak_live_bytes_; }
 
@@ -180,6 +182,7 @@ class PlanEmitter {
   std::vector<PteStateCopy> copies_;
   std::vector<std::string> notes_;
   std::vector<DeviceState> device_state_;
+  InstructionRange fills_;
 };
 
 }  // namespace tenon::executorch
